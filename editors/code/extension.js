@@ -1,4 +1,4 @@
-// Starts `mazurka lsp`, tells it what is open, and shows what it says.
+// Starts `mazurka lsp`, sends it the open documents, and shows its answers.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -9,11 +9,11 @@ const convert = require("./lib/convert.js")(vscode);
 const LANGUAGES = ["maz", "abs"];
 let session;
 
-/** The protocol's words for a place in a document. */
+/** Returns a place in a document, as the protocol writes it. */
 const at = (document, position) => ({
   textDocument: { uri: document.uri.toString() },
   position: { line: position.line, character: position.character },
-  // Of references and of completions.
+  // For references and completions.
   context: { includeDeclaration: true, triggerKind: 1 },
 });
 const whole = (document) => ({ textDocument: { uri: document.uri.toString() } });
@@ -35,16 +35,16 @@ async function activate(context) {
     },
     greet,
     handlers: {
-      told(method, params) {
+      onNotification(method, params) {
         if (method !== "textDocument/publishDiagnostics") return;
         shown.set(vscode.Uri.parse(params.uri), params.diagnostics.map(convert.diagnostic));
       },
-      asked(method) {
+      onRequest(method) {
         if (method === "workspace/codeLens/refresh") lensesChanged.fire();
         return null;
       },
     },
-    said(kind, why) {
+    onEnd(kind, why) {
       shown.clear();
       if (kind === "restart") {
         vscode.window.showWarningMessage(`Mazurka is started again: ${why}.`);
@@ -104,7 +104,8 @@ function follow(context) {
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       if (!ours(document) || contentChanges.length === 0) return;
       const place = ({ line, character }) => ({ line, character });
-      // All ranges are of the text before: from the last to the first none moves another.
+      // All ranges refer to the text before the changes; applied from the last to the first, none
+      // moves another.
       const changes = [...contentChanges]
         .sort((one, other) => other.rangeOffset - one.rangeOffset)
         .map(({ range, text }) => ({

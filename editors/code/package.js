@@ -1,5 +1,5 @@
-// Packs the extension: `node package.js` makes mazurka-VERSION.vsix, which is a ZIP of the files and
-// two descriptions of them. Nothing is compressed: it is small.
+// Packs the extension: `node package.js` makes mazurka-VERSION.vsix, a ZIP file of the files and
+// two descriptions of them. They are small, so they are not compressed.
 "use strict";
 
 const fs = require("node:fs");
@@ -23,14 +23,14 @@ const TABLE = Array.from({ length: 256 }, (_, start) => {
   return value >>> 0;
 });
 
-/** The checksum of ZIP files. */
+/** Returns the checksum of ZIP files. */
 function crc32(bytes) {
   let value = 0xffffffff;
   for (const byte of bytes) value = TABLE[(value ^ byte) & 0xff] ^ (value >>> 8);
   return (value ^ 0xffffffff) >>> 0;
 }
 
-/** A ZIP file with these entries, each a name and its bytes, stored as they are. */
+/** Returns a ZIP file with these entries, each a name and its bytes, without compression. */
 function zip(entries) {
   const parts = [];
   const directory = [];
@@ -95,7 +95,7 @@ function manifest({ name, displayName, description, version, publisher, engines 
 `;
 }
 
-/** The bytes of the package of a folder. */
+/** Returns the name and the bytes of the package of a folder. */
 function pack(folder) {
   const read = (name) => fs.readFileSync(path.join(folder, name));
   const described = JSON.parse(read("package.json"));

@@ -114,7 +114,7 @@ test("mistakes, includes and other files", options, () => {
   const outside = { "p.maz": 'include "other.maz"\nprocess { skip }' };
   assert.equal(run(module, { words: ["check", "p.maz", "--format=json"], files: outside }).code, 3);
   const table = JSON.parse(run(module, { words: ["flags"], files: {} }).out);
-  // A native build looks for an installed solver; the page has only the embedded one, and says so.
+  // A native build uses an installed solver; the page has only the embedded one, and reports that.
   const solving = table.commands.filter(({ always }) => always);
   assert.ok(solving.length > 0);
   for (const command of solving) {

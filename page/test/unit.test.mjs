@@ -15,7 +15,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const script = readFileSync(join(root, "crates/report/src/html/view.js"), "utf8");
 const view = vm.runInNewContext(`${script}; MazurkaView`);
 
-test("a link carries everything", async () => {
+test("a link contains the program and all options", async () => {
   const sent = { text: "process { skip } // ▷ é </script>", file: "p.maz", command: "check", options: { set: ["N=3"], "keep-going": true } };
   const link = await packed(sent);
   assert.match(link, /^#1[\w-]+$/);
@@ -40,7 +40,7 @@ test("options of a link are plain", async () => {
   assert.deepEqual((await unpacked(await link(options))).options, options);
 });
 
-test("behind a condition over unknown values a schedule is not a state", () => {
+test("after a condition over unknown values a schedule does not identify a state", () => {
   const all = ["", "0", "0 0", "0", "0 0", "0 0 0", "1", "1 0"];
   assert.equal(isCertain("0 0 0", all), false);
   assert.equal(isCertain("0", all), false);
@@ -92,7 +92,7 @@ test("the state before the end follows from the changes", () => {
   assert.deepEqual(after(0), { a: "[0, [2, 9]]", k: "1" });
 });
 
-test("a large tree is counted and found in", () => {
+test("runs of a large tree are counted and found", () => {
   const steps = [["p", "x := 1", ""], ["q=2", "y := 2", "it fails"]];
   const endings = ["final", "deadlock", "failure"];
   // The initial state 0 has the children 1 and 3; 2 follows 1, and 4 and 5 follow 3.
@@ -114,7 +114,7 @@ test("a large tree is counted and found in", () => {
   assert.equal(comb.path(199999).length, 100000);
 });
 
-test("LZMA is read, and what is damaged is refused", (context) => {
+test("LZMA is decompressed, and damaged files are refused", (context) => {
   const text = `${"var x: int = 0 // ▷ é\n".repeat(400)}${Array.from({ length: 3000 }, (_, k) => String.fromCharCode(33 + (k * k * 31 + (k >> 3)) % 90)).join("")}${"process { x := x + 1 }\n".repeat(300)}`;
   for (const settings of ["lc=4,lp=0,pb=0", "lc=3,lp=0,pb=2", "lc=0,lp=2,pb=1"]) {
     const made = spawnSync("xz", ["--format=lzma", `--lzma1=preset=9e,${settings}`, "--stdout"], { input: text });

@@ -89,7 +89,8 @@ fn bits(value: &BigRational) -> u64 {
     value.numer().bits() + value.denom().bits()
 }
 
-/// Returns the work of computing a number: its words, and for quotients the steps of reducing them.
+/// Returns the work of computing a number: its words and, for quotients, the steps of reducing
+/// them.
 pub(crate) fn work(value: &Value) -> u64 {
     match value {
         Value::Big(value) => value.bits() / 64,
@@ -177,8 +178,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Ar
     }
 }
 
-/// Returns how many steps of a unit lead from a number to another one; the last step may be
-/// shorter. `None` if there are too many to count.
+/// Returns how many steps of a unit lead from one number to another; the last step may be shorter.
+/// Returns `None` if there are too many steps to count.
 pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
     if compare(from, to) != Ordering::Less {
         return Some(0);
@@ -190,7 +191,7 @@ pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i6
     steps.ceil().to_integer().to_i64()
 }
 
-/// Returns a number plus this many steps of a unit.
+/// Returns a number plus `steps` steps of a unit.
 pub(crate) fn stepped(from: &Value, steps: i64, unit: &Value) -> Result<Value, ArithmeticError> {
     let more = binary(Binary::Multiply, &Value::Int(steps), unit)?;
     binary(Binary::Add, from, &more)
@@ -219,7 +220,8 @@ pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value
 pub(crate) fn truncated(value: &Value) -> Result<Value, ArithmeticError> {
     match value {
         Value::Rat(value) => match (value.numer().to_i64(), value.denom().to_i64()) {
-            // Only the least number divided by -1 would not fit, and denominators are positive.
+            // Only the quotient of the least number and -1 would not fit, and denominators are
+            // positive.
             (Some(numer), Some(denom)) => Ok(Value::Int(numer / denom)),
             _ => bounded(value.trunc().to_integer()),
         },

@@ -9,11 +9,11 @@ use crate::heap::{CLOCK, OUTPUT, Task};
 use crate::nets::Cells;
 
 impl Machine {
-    /// Finds the claims of a task that rests. Returns the key of these claims.
+    /// Finds the claims of a resting task. Returns the key of these claims.
     pub(crate) fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
         into.clear();
         if self.code.object.is_some() {
-            // Which task goes next depends on everything.
+            // Everything affects which task continues next.
             into.push(Access::write(0));
             return 0;
         }
@@ -76,7 +76,7 @@ impl Machine {
             add_claim(into, Access::read(CLOCK));
         }
         self.claim_cog(cog, holds, process, into);
-        // A task that rests in the init block of a new object also holds the cog of that object.
+        // A task that rests in the init block of a new object holds the cog of that object, too.
         for frame in &task.frames {
             let other = self.state.objects[frame.object as usize].cog;
             if other != cog {
@@ -88,7 +88,7 @@ impl Machine {
         fixed
     }
 
-    /// Returns the effects of the next step of a task that rests: for each of its methods, with the
+    /// Returns the effects of the next step of a resting task: for each of its methods, with the
     /// object.
     pub(crate) fn next_effects<'a>(
         &'a self,
@@ -143,7 +143,7 @@ impl Machine {
         }
     }
 
-    /// Adds the claim on a cog: a run needs it, and may keep it while it rests.
+    /// Adds the claim on a cog: a run needs the cog, and may keep it while the task rests.
     fn claim_cog(&self, cog: u32, holds: bool, process: ProcessId, into: &mut Claims) {
         let root = &self.state.objects[cog as usize];
         let info = &self.code.classes[root.class as usize];

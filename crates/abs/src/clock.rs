@@ -1,4 +1,4 @@
-//! Time as a process. Its step is possible if no task can continue, and ends the first duration.
+//! Time as a process. Its step is possible if no task can continue, and ends the earliest duration.
 
 use std::cmp::Ordering;
 
@@ -21,8 +21,8 @@ impl Machine {
         time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
     }
 
-    /// Returns the next time: the end of the first duration. `None` if a task can continue before
-    /// that.
+    /// Returns the next time: the end of the earliest duration. `None` if a task can continue
+    /// before that.
     pub(crate) fn next_time(&self) -> Option<&Value> {
         let mut first: Option<&Value> = None;
         for (number, task) in self.state.tasks.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Flat code for a small stack machine, and the tables that it refers to.
 //!
-//! A frame is a range of slots on the stack; operands are above it. *Pure* instructions change
-//! nothing but the stack (they may read fields); functions consist of these alone. The other
-//! instructions are for methods.
+//! A frame is a range of slots on the stack; operands are above it. *Pure* instructions change only
+//! the stack (they may read fields); functions consist only of pure instructions. The other
+//! instructions occur in methods.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(crate) enum Op {
     Binary(Binary),
     Jump(u32),
     JumpUnless(u32),
-    /// Jumps if the value was made by another constructor.
+    /// Jumps unless the value was created by this constructor.
     JumpUnlessMade {
         constructor: u32,
         target: u32,
@@ -63,7 +63,7 @@ pub(crate) enum Op {
     Call(u32),
     /// Calls a function value, which is below its arguments.
     CallValue(u32),
-    /// Makes a function value of a function and the operands that it captures.
+    /// Creates a function value from a function and the operands that it captures.
     Function {
         function: u32,
         captured: u32,
@@ -76,7 +76,7 @@ pub(crate) enum Op {
     Implements(u32),
     /// No pattern matches.
     NoMatch,
-    /// Behind patterns of which one always matches.
+    /// After patterns one of which always matches.
     Impossible,
     Pop,
     // Instructions for methods only.
@@ -92,7 +92,7 @@ pub(crate) enum Op {
         method: u32,
         args: u32,
     },
-    /// Called on `this` if `on` is the greatest number, else on an object with that interface.
+    /// Called on `this` if `on` is the greatest number, otherwise on an object with that interface.
     Sync {
         method: u32,
         args: u32,
@@ -100,7 +100,8 @@ pub(crate) enum Op {
     },
     /// Takes the value of a future that the task has waited for.
     Take,
-    /// Takes the value of a future; the task rests here unless it has waited for it in this step.
+    /// Takes the value of a future. The task rests here unless it has waited for the future in this
+    /// step.
     Get,
     /// Rests here. The guard follows, up to `Resume`.
     Await,
@@ -108,16 +109,16 @@ pub(crate) enum Op {
     Guard,
     Resume,
     Suspend,
-    /// Turns the bounds of a duration into the time at which it is over.
+    /// Turns the bounds of a duration into its end time.
     Wake,
-    /// Turns such a time into whether it has come.
+    /// Turns such a time into the truth value of whether it has come.
     Elapsed,
-    /// Rests here and keeps the cog until the time that `Wake` made has come.
+    /// Rests here and keeps the cog until the time from `Wake` has come.
     Block,
     /// Sets the deadline of the task whose future is on the stack; the deadline is in a slot.
     Deadline(u32),
     Throw,
-    /// Throws an exception again that no branch of a handler has taken.
+    /// Throws an exception again that no branch of a handler has matched.
     Rethrow,
     /// Kills the object with an exception.
     Die,
@@ -155,7 +156,7 @@ impl Op {
 pub(crate) struct Handler {
     pub start: u32,
     pub end: u32,
-    /// Parts of the range that are excluded.
+    /// Excluded parts of the range.
     pub holes: Vec<(u32, u32)>,
     pub target: u32,
     /// The slot of the exception.
@@ -214,16 +215,15 @@ pub(crate) struct ClassInfo {
     /// For each method name, by number, its index in `methods`.
     pub by_name: FxHashMap<u32, u32>,
     pub run: Option<u32>,
-    /// The interfaces that it implements, with all that these extend.
+    /// The interfaces that it implements, including those that these extend.
     pub interfaces: Vec<u32>,
-    /// The entry of the recovery block, whose first slot has the exception, and its number of
-    /// slots.
+    /// The entry of the recovery block and its number of slots. The first slot has the exception.
     pub recover: Option<(u32, u32)>,
     /// Whether the branch of the recovery block that handles a false `assert` names its exception.
     pub recovers_assertions: bool,
     /// Whether a task may hold a cog whose first object is of this class while it waits.
     pub may_hold: bool,
-    /// Whether an object of this class may be killed by an exception.
+    /// Whether an exception may kill an object of this class.
     pub may_die: bool,
 }
 
@@ -233,15 +233,15 @@ impl ClassInfo {
         self.fields.len() as u32
     }
 
-    /// Returns the index of the cell for whether the object is alive.
+    /// Returns the index of the cell that records whether the object is alive.
     pub fn life_cell(&self) -> u32 {
         self.fields.len() as u32 + 1
     }
 }
 
 /// A compiled program, made by [`load`](crate::load) and run by [`Machine`](crate::Machine): the
-/// instructions of all functions, methods and init blocks, and what is known about classes, fields
-/// and durations.
+/// instructions of all functions, methods and init blocks, and tables about classes, fields and
+/// durations.
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,
@@ -266,7 +266,7 @@ pub struct Code {
     pub(crate) effects: FxHashMap<u32, Effects>,
     /// For each place where a frame can continue, the slots that are dead there, in order.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
-    /// Places where a task may take a value or an exception out of a future that refers to an
+    /// Places where a task may take, from a future, a value or an exception that refers to an
     /// object or a future.
     pub(crate) carrying: FxHashSet<u32>,
     /// Places where a message is sent whose future is used for more than waiting for its end.
@@ -297,7 +297,7 @@ impl Code {
         self.object.is_some() || self.observed != Observed::default()
     }
 
-    /// Whether times between those that are explored may lead to other results.
+    /// Whether times between the explored ones may lead to other results.
     pub fn leaves_out_times(&self) -> bool {
         self.off_grid
     }
@@ -334,8 +334,8 @@ impl Code {
         }
     }
 
-    /// Whether a run that starts here comes to rest without having done anything. Then it does not
-    /// matter whether its object is alive: the next run finds out.
+    /// Whether a run that starts here comes to rest without an effect. Then it does not matter
+    /// whether its object is alive, because the next run checks it.
     pub(crate) fn is_idle(&self, pc: u32) -> bool {
         self.effects.get(&pc).is_some_and(|effects| effects.idle)
     }
@@ -349,7 +349,7 @@ impl Code {
 /// The observations that are compared for determinism.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Observed {
-    /// The fields, as `Class` or `Class.field`; none means all.
+    /// The fields, as `Class` or `Class.field`; `None` means all.
     pub fields: Option<Vec<(String, Option<String>)>>,
     /// Whether the output is left out.
     pub no_output: bool,
@@ -381,7 +381,7 @@ impl Observed {
     }
 }
 
-/// The constructors of the exceptions that the machine throws, and of other values that it makes.
+/// The constructors of the exceptions that the machine throws, and of other values that it creates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exceptions {
     pub division_by_zero: u32,
@@ -389,7 +389,7 @@ pub(crate) struct Exceptions {
     pub pattern_match_failed: u32,
     pub null_pointer: u32,
     pub object_dead: u32,
-    /// The types that are written as lists: the prefix of their notation, and the constructors of
-    /// an empty one and of one with another element.
+    /// The types that are written as lists: the prefix of their notation, the constructor of an
+    /// empty value, and the constructor that adds an element.
     pub lists: [(&'static str, u32, u32); 3],
 }

@@ -1,5 +1,5 @@
-//! The order in which the deltas of a product are applied: the order of the text, as far as `after`
-//! allows.
+//! The order in which the deltas of a product are applied: the order of the text as far as `after`
+//! allows it.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use crate::syntax::ast::Name;
 use crate::syntax::variability::DeltaClause;
 
-/// Returns the clauses in an order in which each comes after those that it names; among several
-/// possible next ones, the first in the text is taken. If there is no such order for all clauses,
-/// returns those that can be ordered, and the delta of the first remaining one.
+/// Returns the clauses in an order in which each clause comes after those that it names. If several
+/// clauses can be next, the first in the text is taken. If there is no such order for all clauses,
+/// returns those that can be ordered, and the delta of the first remaining clause.
 pub(crate) fn in_order<'c>(
     clauses: &[&'c DeltaClause],
 ) -> (Vec<&'c DeltaClause>, Option<&'c Name>) {
@@ -22,7 +22,7 @@ pub(crate) fn in_order<'c>(
             later.entry(&after.text).or_default().push(at);
         }
     }
-    // For each clause, the number of clauses that must come before it and are not done.
+    // For each clause, the number of unprocessed clauses that must come before it.
     let before = |after: &Name| named.get(after.text.as_str()).copied().unwrap_or(0);
     let mut waits: Vec<usize> = { clauses.iter() }
         .map(|clause| clause.after.iter().map(before).sum())

@@ -1,10 +1,10 @@
-//! The effects that the next run of a task may have, on any path up to where it rests again. Errata
-//! E2 requires that these decide dependence, not the actual effects of a run. They are computed
-//! once, when the program is compiled.
+//! The effects that the next run of a task may have on any path up to the place where it rests
+//! again. Errata E2 requires that these effects decide dependence, not the actual effects of a run.
+//! They are computed once, when the program is compiled.
 //!
 //! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
 //! `get`, or at a `println` that is not the first action of a run that other cogs can notice. It
-//! ends at the next such place, or with the method. It touches fields of `this`. If it calls
+//! ends at the next such place, or with the method. A run touches fields of `this`. If it calls
 //! objects of its own cog, it also touches their fields, which are known only by class.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +19,7 @@ pub(crate) struct Effects {
     /// The fields of `this` that it may read, and those that it may write; sorted.
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
-    /// Fields of other objects of the cog: class, field, whether it is written.
+    /// Fields of other objects of the cog: the class, the field, and whether it is written.
     pub others: Vec<(u32, u32, bool)>,
     /// Whether it may end waiting while it keeps the cog.
     pub holds: bool,
@@ -30,12 +30,12 @@ pub(crate) struct Effects {
     pub throws: bool,
     /// Whether `die` may kill `this`.
     pub dies: bool,
-    /// Whether it starts without waiting, and comes to rest again without having done anything.
+    /// Whether it starts without waiting and comes to rest again without an effect.
     pub idle: bool,
 }
 
-/// Whether a run has done something before this place that other cogs can notice: printed, or
-/// started a task.
+/// Whether a run has done something before this place that other cogs can notice, that is, has
+/// printed or started a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Noticed {
     No,
@@ -47,7 +47,7 @@ enum Noticed {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     pc: u32,
-    /// On `this` of the run, or on another object of this class.
+    /// The class of the object, if it is not `this` of the run.
     other: Option<u32>,
     noticed: Noticed,
 }
@@ -62,13 +62,13 @@ pub(crate) fn analyse(code: &mut Code) {
         functions: thrown_by_functions(code),
         futures: Vec::new(),
     };
-    // The exceptions in futures are those that leave tasks, so this is a fixed point.
+    // Futures hold the exceptions that leave tasks, so this is a fixed point.
     let effects = loop {
         let mut effects = FxHashMap::default();
         let mut left: Vec<u32> = Vec::new();
         for class in 0..code.classes.len() as u32 {
             let recover = code.classes[class as usize].recover;
-            // A recovery block follows anything that the task may have done.
+            // A recovery block can follow any action of the task.
             let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
             let starts = starts(code, class).into_iter();
             let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
@@ -129,8 +129,8 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     all
 }
 
-/// The exceptions that each function may throw, and last those of any function that is passed as a
-/// value; and those that futures may hold. An exception is a constructor, or [`ANY`].
+/// The exceptions that each function may throw (the last entry is for any function that is passed
+/// as a value), and those that futures may hold. An exception is a constructor, or [`ANY`].
 struct Throwing {
     functions: Vec<Vec<u32>>,
     futures: Vec<u32>,
@@ -190,7 +190,7 @@ fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
         },
         Op::NoMatch => vec![exceptions.pattern_match_failed],
         Op::CallValue(_) => functions.last().cloned().unwrap_or_default(),
-        // Other functions on numbers return a value, or one that is too large.
+        // Other functions on numbers return a value or fail because the value is too large.
         Op::Builtin(Builtin::Rat | Builtin::Substring) => vec![exceptions.pattern_match_failed],
         Op::Call(function) => functions[function as usize].clone(),
         _ => Vec::new(),
@@ -205,8 +205,8 @@ fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
     }
 }
 
-/// Whether this sends a message whose future is used for more than `await f?`: then an exception
-/// may reach the tasks that have the future.
+/// Whether this instruction sends a message whose future is used for more than `await f?`. Then an
+/// exception may reach the tasks that have the future.
 fn keeps_future(code: &Code, pc: u32) -> bool {
     let (next, pc) = match code.ops[pc as usize..] {
         [Op::Async { .. }, Op::Deadline(_), next, ..] => (next, pc + 1),
@@ -306,7 +306,7 @@ fn init_rests(code: &Code, class: u32) -> bool {
     if class == 0 {
         return false;
     }
-    // The actions before this point are unknown, so any `println` may end a run.
+    // The actions before this place are unknown, so any `println` may end a run.
     let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
     let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
     let init = || passed(code, vec![code.classes[class as usize].init]);
@@ -316,7 +316,8 @@ fn init_rests(code: &Code, class: u32) -> bool {
     waits || (output && (prints(init()) || (calls && prints(within(code, class)))))
 }
 
-/// Whether this `get` follows a call on `this`, which never reaches it.
+/// Whether this `get` follows a call on `this`. Such a `get` is never reached by a call on another
+/// object.
 fn after_own_call(code: &Code, pc: u32) -> bool {
     matches!(code.ops[pc as usize - 1], Op::Sync { on: u32::MAX, .. })
 }
@@ -334,7 +335,7 @@ struct Walk<'a> {
     found: Effects,
     /// The exceptions that may leave the task.
     thrown: Vec<u32>,
-    /// Whether it does something, or ends.
+    /// Whether the run has an effect, or ends the task.
     acts: bool,
 }
 
@@ -480,7 +481,7 @@ impl<'a> Walk<'a> {
         self.pending.push(Place { pc, ..from });
     }
 
-    /// Adds a place to examine, where at least this much has been noticed.
+    /// Adds a place to examine, with the actions that were noticed before it.
     fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
         self.pending.push(Place {
             pc,
@@ -489,7 +490,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Returns the exceptions that an instruction may throw, or kill the object with.
+    /// Returns the exceptions that an instruction may throw or kill the object with.
     fn thrown_at(&self, pc: u32) -> Vec<u32> {
         let exceptions = &self.code.exceptions;
         let mut all = match self.code.ops[pc as usize] {
@@ -525,7 +526,7 @@ impl<'a> Walk<'a> {
             let class = other.unwrap_or(self.class);
             if class == NEW {
                 // `this` is the new object. Taking the methods of that name in all classes is an
-                // approximation without a cost.
+                // approximation that costs nothing.
                 for class in &self.code.classes {
                     if let Some(&at) = class.by_name.get(&method) {
                         let pc = class.methods[at as usize].entry;
@@ -548,7 +549,7 @@ impl<'a> Walk<'a> {
             let possible = class.interfaces.contains(&on) && (self.local || number == self.class);
             if let (true, Some(&at)) = (possible, class.by_name.get(&method)) {
                 let pc = class.methods[at as usize].entry;
-                // It reads whether the object is alive.
+                // The call reads whether the object is alive.
                 let life = class.life_cell();
                 self.found.others.push((number, life, false));
                 self.pending.push(Place {
@@ -561,5 +562,5 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The class of an object that is being created.
+/// The class number of an object that is being created.
 const NEW: u32 = u32::MAX;

@@ -1,9 +1,9 @@
 //! Checks whether a feature model allows a product.
 //!
-//! This follows the manual, "The feature model", and where that is silent, the frontend of the ABS
-//! suite. A product has the features that it lists, their ancestors, and all roots. An attribute
-//! without a value has the first value of its range: the least, the greatest if there is no least,
-//! 0 or `False` if there is neither. Features that the model does not have are not checked.
+//! This follows the manual, "The feature model", and otherwise the frontend of the ABS suite. A
+//! product has the features that it lists, their ancestors, and all roots. An attribute without a
+//! value has the first value of its range: the least value, or the greatest if there is no least,
+//! or 0 or `False` if there is neither. Features that are not in the model are not checked.
 //!
 //! | model | what a product must satisfy |
 //! |---|---|
@@ -37,7 +37,7 @@ enum Undefined {
     Types(&'static str),
     /// It divides by 0 in this product.
     Zero,
-    /// One of its attributes has a value that was refused.
+    /// One of its attributes has a value that was rejected.
     Refused,
 }
 
@@ -47,8 +47,8 @@ struct Selection<'a> {
     /// All features of the model.
     known: FxHashSet<&'a str>,
     selected: FxHashSet<&'a str>,
-    /// The values of attributes, by feature and name; `None` if the product gives a value that the
-    /// attribute cannot have.
+    /// The values of attributes, by feature and name; `None` if the product gives it an impossible
+    /// value.
     values: FxHashMap<(&'a str, &'a str), Option<FeatureValue>>,
     mistakes: Vec<Diagnostic>,
 }
@@ -69,7 +69,7 @@ pub(crate) fn check(model: &Variability, product: &Name, features: &[Feature]) -
     for node in nodes() {
         selection.declare(node, features);
     }
-    // An extension may add features below those that another one has added.
+    // An extension may add features below those of another extension.
     loop {
         let before = selection.selected.len();
         nodes().for_each(|node| {
@@ -96,8 +96,8 @@ impl<'a> Selection<'a> {
         );
         let mistake = Diagnostic::new("A0257", self.product.span, message)
             .label(why)
-            .related(span, "asked for here")
-            .help("add or take out features, or change the model");
+            .related(span, "requested here")
+            .help("add or remove features, or change the model");
         self.mistakes.push(mistake);
     }
 
@@ -216,22 +216,26 @@ impl<'a> Selection<'a> {
                     }
                     Err(Undefined::Unknown(what, at)) => {
                         let help = "declare it in the feature model, or name another one";
-                        self.no_condition(at, &format!("there is no {what}"), help);
+                        self.report_not_a_condition(at, &format!("there is no {what}"), help);
                     }
                     Err(Undefined::Types(operator)) => {
                         let label = format!("`{operator}` does not take these types");
-                        self.no_condition(*span, &label, "compare attributes: `Cost.cost < 10`");
+                        self.report_not_a_condition(
+                            *span,
+                            &label,
+                            "compare attributes: `Cost.cost < 10`",
+                        );
                     }
                     Ok(_) => {
                         let label = "this is a value, not a condition";
-                        self.no_condition(*span, label, "compare it: `Cost.cost < 10`");
+                        self.report_not_a_condition(*span, label, "compare it: `Cost.cost < 10`");
                     }
                 }
             }
         }
     }
 
-    fn no_condition(&mut self, span: Span, label: &str, help: &str) {
+    fn report_not_a_condition(&mut self, span: Span, label: &str, help: &str) {
         let message = "this is not a condition over features";
         let mistake = Diagnostic::new("A0252", span, message)
             .label(label)
@@ -343,7 +347,7 @@ fn same_type(left: &FeatureValue, right: &FeatureValue) -> bool {
     std::mem::discriminant(left) == std::mem::discriminant(right)
 }
 
-/// Returns the value of an attribute that a product does not give.
+/// Returns the value of an attribute to which a product gives no value.
 fn first_of(attribute: &Attribute) -> FeatureValue {
     match (attribute.ty.text.as_str(), &attribute.range) {
         ("Bool", _) => FeatureValue::Bool(false),
@@ -370,7 +374,7 @@ fn admits(attribute: &Attribute, value: &FeatureValue) -> bool {
     }
 }
 
-/// Returns the value that a product writes.
+/// Returns the value that a product gives.
 fn literal(expr: &Expr) -> Option<FeatureValue> {
     match &expr.kind {
         ExprKind::Int(value) => Some(FeatureValue::Int(value.clone())),

@@ -1,7 +1,7 @@
 //! Turns a product line into one model: applies traits to the classes that use them, then the
-//! deltas of a product in an order that its clauses allow, on syntax trees. The result is modules,
-//! which are checked like any other; their parts keep their places, so that messages point into
-//! deltas.
+//! deltas of a product in an order that its clauses allow, on syntax trees. The resulting modules
+//! are checked like any others. Their parts keep their places in the source, so that messages point
+//! into deltas.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -29,13 +29,13 @@ use crate::syntax::visit;
 /// Limit on the nesting of traits and products.
 const MAX_DEPTH: usize = 50;
 
-/// Limit on the traits and products that are expanded.
+/// Limit on the number of traits and products that are expanded.
 const MAX_OPENED: usize = 10_000;
 
 /// The name of the core of the program in `core.original()`.
 const CORE: &str = "core";
 
-/// The versions of a method: what made each, and its current name.
+/// The versions of a method, each with its origin and its current name.
 type Versions = FxHashMap<(String, String, String), Vec<(String, String)>>;
 
 struct Flattener<'a> {
@@ -80,7 +80,8 @@ pub(crate) fn flatten(
     flattener.modules
 }
 
-/// Removes hidden versions of methods that are not called: what they use may have been removed.
+/// Removes hidden versions of methods that are not called, because they may use removed
+/// declarations.
 fn drop_unused(class: &mut Class) {
     let mut calls: FxHashMap<String, Vec<String>> = FxHashMap::default();
     for method in &mut class.methods {
@@ -161,7 +162,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Returns the methods that a trait expression stands for.
+    /// Returns the methods that a trait expression denotes.
     fn trait_methods(&mut self, module: usize, expr: &TraitExpr, depth: usize) -> Vec<Method> {
         let mut all = self.methods(module, &expr.first, depth);
         for change in &expr.changes {
@@ -222,13 +223,13 @@ impl Flattener<'_> {
             }
             self.opened = MAX_OPENED;
             let message = format!("the trait `{}` is made of itself", name.text);
-            self.report("A0253", name.span, message, "take one use out");
+            self.report("A0253", name.span, message, "remove one use");
             return Vec::new();
         }
         self.trait_methods(module, &expr, depth + 1)
     }
 
-    /// Removes a method, or reports that there is none.
+    /// Removes a method, or reports that there is no such method.
     fn remove(&mut self, methods: &mut Vec<Method>, name: &Name) {
         let before = methods.len();
         methods.retain(|method| method.signature.name.text != name.text);
@@ -474,7 +475,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Returns the module that a name in a delta belongs to.
+    /// Returns the module to which a name in a delta belongs.
     fn home(&mut self, name: &Name, delta: &Delta) -> Option<usize> {
         let home = match (name.text.rsplit_once('.'), &delta.uses) {
             (Some((home, _)), _) => home.to_owned(),
@@ -506,7 +507,7 @@ impl Flattener<'_> {
         found
     }
 
-    /// Returns the item that a delta names, or reports that there is none.
+    /// Returns the item that a delta names, or reports that there is no such item.
     fn place(&mut self, name: &Name, delta: &Delta) -> Option<(usize, usize)> {
         let home = self.home(name, delta)?;
         let found = find(&self.modules[home], short(&name.text));
@@ -753,7 +754,7 @@ fn value(
         }
         DeltaArgument::Value(expr) => {
             let mut expr = expr.clone();
-            // The name of a feature stands for whether the product has it.
+            // The name of a feature denotes whether the product has it.
             if let ExprKind::Construct(name, args) = &mut expr.kind
                 && args.is_empty()
                 && !["True", "False"].contains(&name.text.as_str())

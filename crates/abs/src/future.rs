@@ -1,12 +1,12 @@
-//! The cells that a task, and all tasks that it may still start, may touch until the end: the
-//! paper's O (section 6.2), from the flow graph.
+//! The cells that a task, and all tasks that it may still start, may touch until the end of the
+//! execution. This is the paper's O (section 6.2), computed from the flow graph.
 //!
 //! The analysis follows the code through scheduling points, calls and messages. A message may reach
 //! every object whose class has a method of that name, so the analysis of the code distinguishes
 //! objects only by class. Objects that do not exist yet do not matter. Existing objects matter only
 //! if the task can reach them: through its variables, and through the fields of objects that it can
 //! reach. All objects matter if other tasks can pass more references to the task. This is possible
-//! if it may take a reference from a future, or read one from a field that a method assigns.
+//! if the task may take a reference from a future, or read one from a field that a method assigns.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::code::{Code, Op};
 use crate::effects::passed;
 use crate::heap::{Life, OUTPUT, Task};
 
-/// The possible effects from a place in the code on.
+/// The possible effects of the code from one place on.
 #[derive(Debug, Default)]
 struct FutureEffects {
-    /// Class, field, and whether it is written; each field once, sorted.
+    /// The fields: the class, the field, and whether it is written. Each field occurs once; sorted.
     fields: Vec<(u32, u32, bool)>,
     /// The classes on whose objects code may run.
     classes: Vec<u32>,

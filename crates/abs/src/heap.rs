@@ -16,9 +16,10 @@ pub(crate) struct ObjectName {
     pub number: u32,
     pub class: u32,
     pub name: Fingerprint,
-    /// Its first cell: there is one for each field, then one for its cog, and one for its life.
+    /// Its first cell. Each field has a cell, followed by one cell for its cog and one for its
+    /// life.
     pub cells: u32,
-    /// Whether its scheduling varies, if that of others does not.
+    /// Whether its scheduling varies while that of other objects does not.
     pub chosen: bool,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Starts with the main task, and the object that it runs on.
+    /// Creates the table with the main task and the object that it runs on.
     pub fn new(ranks: Arc<[u32]>, timed: bool) -> Self {
         let mut names = Self {
             ranks,
@@ -103,7 +104,7 @@ impl Names {
     }
 }
 
-/// An object; it may not exist yet.
+/// An object, which may not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object {
     pub there: bool,
@@ -136,9 +137,9 @@ pub(crate) enum Life {
     Unborn,
     Alive,
     Ended,
-    /// An exception has ended it, which goes to the task that takes its result.
+    /// An exception has ended it. The exception goes to the task that takes its result.
     Thrown,
-    /// An exception has ended it, which goes to no task.
+    /// An exception has ended it. The exception goes to no task.
     Failed,
     Lost,
 }
@@ -146,7 +147,7 @@ pub(crate) enum Life {
 /// A method call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The instruction that called it; the greatest number if no instruction did.
+    /// The instruction that called it; the greatest number if it was not called by an instruction.
     pub call: u32,
     /// The start and the end of its slots.
     pub base: u32,
@@ -203,7 +204,7 @@ impl Task {
         }
     }
 
-    /// Returns everything that can matter later.
+    /// Returns all data that can matter later.
     fn essence(&self) -> impl Hash + Eq + '_ {
         let (frames, stack) = (&self.frames, &self.stack);
         (
@@ -245,7 +246,7 @@ impl Clone for Task {
     }
 }
 
-/// A state of a program. States are equal if everything that can matter later is equal.
+/// A state of a program. Two states are equal if all data that can matter later are equal.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(crate) objects: Vec<Object>,
@@ -255,7 +256,7 @@ pub struct State {
 }
 
 impl State {
-    fn there(&self) -> impl Iterator<Item = (usize, &Object)> {
+    fn existing_objects(&self) -> impl Iterator<Item = (usize, &Object)> {
         self.objects
             .iter()
             .enumerate()
@@ -270,7 +271,7 @@ impl State {
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        self.there().eq(other.there())
+        self.existing_objects().eq(other.existing_objects())
             && self
                 .born()
                 .map(|(at, task)| (at, task.essence()))
@@ -284,7 +285,7 @@ impl Eq for State {}
 
 impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        for entry in self.there() {
+        for entry in self.existing_objects() {
             entry.hash(hasher);
         }
         for (at, task) in self.born() {

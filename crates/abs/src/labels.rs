@@ -1,4 +1,4 @@
-//! Labels of the steps of tasks: the path that each step took.
+//! Labels of the steps of tasks: the path of each step.
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020. Its commands g ▷ s are the *segments* of a task:
@@ -12,9 +12,9 @@
 //! | label ι, g ▷ s (Definition 4) | a step: its branches, and where its tasks rest ([`Trail`]) |
 //! | W and R (Definition 9) | what the segment claims |
 //!
-//! A guard only opens or stays closed, so the branches within it are not part of the path.
-//! Deviation: a label says which tasks were waited for, because a future is a value and may be
-//! another one in a permutation.
+//! A guard is only open or closed, so the branches within it are not part of the path. Deviation: a
+//! label contains the tasks that were waited for, because a future is a value and may differ in a
+//! permutation.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -39,21 +39,21 @@ impl Trail {
         }
     }
 
-    /// Starts the segment, because its guard is open.
+    /// Starts the segment when its guard is open.
     pub fn start(&self) {
         self.path.set(Fingerprint::EMPTY);
         self.branches.set(false);
     }
 
     /// Records that a branch falls through, or jumps.
-    pub fn turn(&self, pc: u32, goes_on: bool) {
+    pub fn turn(&self, pc: u32, falls_through: bool) {
         let path = self.path.get();
         self.path
-            .set(path.then(2 * u64::from(pc) + u64::from(goes_on)));
+            .set(path.then(2 * u64::from(pc) + u64::from(falls_through)));
         self.branches.set(true);
     }
 
-    /// Records that a method or a function is entered, because a value decides which one.
+    /// Records that a method or a function is entered, if a value decides which one.
     pub fn enter(&self, entry: u32) {
         let path = self.path.get();
         self.path.set(path.then(2 * u64::from(entry)));
@@ -68,7 +68,7 @@ pub(crate) struct Label {
 }
 
 impl Machine {
-    /// Makes a machine in the initial state whose steps have labels.
+    /// Creates a machine in the initial state whose steps have labels.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Machine {
         }
     }
 
-    /// Adds the place where a task rests: in which methods, on which objects.
+    /// Adds the place where a task rests: its methods and their objects.
     fn place(&self, process: ProcessId, path: Fingerprint) -> Fingerprint {
         let task = &self.state.tasks[process.index()];
         let path = path.then(task.life as u64).then(u64::from(task.pc));

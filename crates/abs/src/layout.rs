@@ -1,5 +1,5 @@
-//! The layout of a text: indentation, and no blanks at the ends of lines. Everything else stays as
-//! the author wrote it.
+//! The layout of a text: indentation, and no blanks at the ends of lines. Everything else remains
+//! as the author wrote it.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -7,7 +7,7 @@ use crate::syntax::lexer::words;
 use crate::syntax::token::{Token, TokenKind};
 
 /// Indents a line by two blanks more than the line that opens the brackets around it, and by two
-/// more if it continues an earlier line. The error has the texts that are not words of ABS.
+/// more if it continues an earlier line. The error contains the texts that are not words of ABS.
 ///
 /// ```
 /// use mazurka_abs::layout::indented;
@@ -57,7 +57,7 @@ pub fn indented(source: &str) -> Result<String, Vec<Diagnostic>> {
     Ok(text)
 }
 
-/// Whether a place is inside a text or a comment that spans several lines.
+/// Whether a place is inside a string or a comment that spans several lines.
 fn inside(source: &str, tokens: &[Token], at: usize) -> bool {
     let behind = tokens.partition_point(|token| (token.span.start as usize) < at);
     let Some(last) = behind.checked_sub(1).map(|last| &tokens[last]) else {
@@ -109,7 +109,7 @@ impl<'t> Rows<'t> {
         let closing = closing.count();
         let inside = self.open.last().map_or(0, |line| line + 2);
         let depth = match (closing, words.first()) {
-            (0, Some(first)) if self.goes_on(&first.kind) => inside + 2,
+            (0, Some(first)) if self.continues_line(&first.kind) => inside + 2,
             (0, _) => inside,
             (closing, _) => {
                 let outermost = self.open.len().saturating_sub(closing);
@@ -130,8 +130,8 @@ impl<'t> Rows<'t> {
         depth
     }
 
-    /// Whether a line that starts with a word continues the line before.
-    fn goes_on(&self, first: &TokenKind) -> bool {
+    /// Whether a line that starts with a word continues the previous line.
+    fn continues_line(&self, first: &TokenKind) -> bool {
         let branch = *first == TokenKind::Symbol("|") && !self.open.is_empty();
         !branch && self.last.is_some_and(|last| !completes(last))
     }

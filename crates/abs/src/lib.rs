@@ -53,12 +53,12 @@ pub use machine::Machine;
 pub use nets::NoNet;
 pub use places::StepPlace;
 
-/// How to read a program.
+/// Options for reading a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Values for functions without parameters, by name: `--set n=3`.
     pub constants: Vec<(String, String)>,
-    /// Whether durations are release points, and nothing more.
+    /// Whether durations are only release points.
     pub ignore_time: bool,
     /// The observations that are compared for determinism.
     pub observed: Observed,
@@ -66,14 +66,14 @@ pub struct Settings {
     pub object: Option<String>,
     /// The product of a product line; `None` for the program without its deltas.
     pub product: Option<String>,
-    /// The starts and the names of the files that the text was assembled from: lines are counted in
-    /// each.
+    /// The starts and the names of the files that the text was assembled from. Lines are counted
+    /// within each file.
     pub files: Vec<(u32, String)>,
     /// The module whose main block runs, if several have one.
     pub main: Option<String>,
 }
 
-/// Reads, checks and compiles a program. The error has all mistakes in the text.
+/// Reads, checks and compiles a program. The error contains all mistakes in the text.
 pub fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagnostic>> {
     check::load(source, settings)
 }

@@ -1,5 +1,5 @@
-//! Computes which slots are live where a task rests or waits for a call. The others are cleared, so
-//! that states that differ only in what cannot matter are equal.
+//! Computes which slots are live where a task rests or waits for a call. The other slots are
+//! cleared, so that states that differ only in irrelevant values are equal.
 
 use crate::code::{Code, Op};
 

@@ -1,23 +1,24 @@
 //! A program in the middle of one of its executions.
 //!
-//! A process is a task: a method that runs on an object. A step is one run of it, from where it
-//! rests to where it rests again: at an `await`, a `suspend`, a `get`, its end, or a `println` that
-//! is not the first action in the run that other cogs can notice. Tasks of one cog never overlap,
-//! because a run is one step. At a `get` and at a `println` the task keeps the cog while it rests,
-//! and then the others wait.
+//! A process is a task: a method that runs on an object. A step is one run of the task, from one
+//! place where it rests to the next: at an `await`, a `suspend`, a `get`, its end, or a `println`
+//! that is not the first action in the run that other cogs can notice. Tasks of one cog never
+//! overlap, because a run is one step. At a `get` and at a `println` the task keeps the cog while
+//! it rests, and other tasks of the cog wait.
 //!
 //! **Why this is enough.** Cogs run in parallel, so ABS interleaves their statements. Let a step
-//! have the statements s₁ … sₙ, with those of other cogs between them. What can another cog notice
-//! of them? Not reads and writes: fields are private to their object, and all tasks of an object
-//! run on its cog. A future is examined where a step starts, and gets its value where one ends.
-//! Only tasks of its own cog notice the death of an object. There remain the output and the tasks
-//! that are started. Let sᵢ be the first statement that prints or starts a task. Statements before
-//! it commute with all statements of other cogs, and can be made as late as sᵢ. Statements after it
-//! and before the next `println` commute with them too: a statement of another cog that was made
-//! before a task was started does not depend on that task, so the task can be started earlier.
-//! Hence they can be made as early as sᵢ, and every interleaving is equivalent to one in which each
-//! `println` after such an sᵢ starts a new step, and steps are not interrupted. `tests/it/small.rs`
-//! compares this with a model that has one step per statement.
+//! have the statements s₁ … sₙ, with those of other cogs between them. Another cog cannot notice
+//! their reads and writes, because fields are private to their object and all tasks of an object
+//! run on its cog. A future is examined where a step starts, and gets its value where a step ends.
+//! Only tasks of its own cog notice the death of an object. So another cog can notice only the
+//! output and the tasks that are started. Let sᵢ be the first statement that prints or starts a
+//! task. Statements before it commute with all statements of other cogs, and can be made as late as
+//! sᵢ. Statements after sᵢ and before the next `println` commute with them, too: a statement of
+//! another cog that was made before a task was started does not depend on that task, so the task
+//! can be started earlier. Hence these statements can be made as early as sᵢ, and every
+//! interleaving is equivalent to one in which each `println` after such an sᵢ starts a new step,
+//! and steps are not interrupted. `tests/it/small.rs` compares this with a model that has one step
+//! per statement.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -29,10 +30,10 @@
 //! | the output | a cell, if it is observed |
 //! | whether an object is alive | a cell: written by steps that may kill it, read by steps on it |
 //!
-//! A task always rests at a `get`, unless the step has already waited for that future: what a step
-//! does must not depend on whether the future is resolved. A task of a dead object is always ready,
-//! and its step ends it with `ObjectDeadException`. The state is changed in place; an undo log and
-//! a copy of the task that ran restore it.
+//! A task always rests at a `get`, unless the step has already waited for that future: the effect
+//! of a step must not depend on whether the future is resolved. A task of a dead object is always
+//! ready, and its step ends it with `ObjectDeadException`. The state is changed in place; an undo
+//! log and a copy of the task that ran restore it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -95,8 +96,8 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) names: Names,
-    /// The events of the run; those beyond `depth` are kept to reuse their allocations, and so is
-    /// their undo data.
+    /// The events of the run; those beyond `depth`, and their undo data, are kept to reuse their
+    /// allocations.
     pub(crate) run: Vec<Event>,
     pub(crate) taken: Vec<StepUndo>,
     pub(crate) depth: usize,
@@ -121,7 +122,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Makes a machine in the initial state. `max_local`: limit on the jumps and calls of one step.
+    /// Creates a machine in the initial state. `max_local` is the limit on the jumps and calls of
+    /// one step.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
         let mut task = Task::unborn();
         let main = &code.classes[0].methods[0];
@@ -136,8 +138,8 @@ impl Machine {
         });
         let mut object = Object::not_created();
         object.there = true;
-        // The cells that some guarded step may touch. Objects are created as the program runs, so
-        // that may be anything.
+        // The cells that some guarded step may touch. Objects are created while the program runs,
+        // so that may be any cell.
         let guards = if code.guarded || code.object.is_some() {
             vec![Access::ANYTHING]
         } else {
@@ -148,7 +150,7 @@ impl Machine {
             code,
             state: State {
                 objects: vec![object],
-                // The second task stands for the clock.
+                // The second task represents the clock.
                 tasks: vec![task, Task::unborn()],
                 output: Vec::new(),
                 now: Value::Int(0),
@@ -190,7 +192,7 @@ impl Machine {
     }
 
     /// Makes a step, and reports its actions to a listener.
-    pub(crate) fn step_heard<L: Listener>(
+    pub(crate) fn step_with_listener<L: Listener>(
         &mut self,
         process: ProcessId,
         outcomes: &[i64],
@@ -259,15 +261,15 @@ impl Machine {
         Ok(&self.run[depth])
     }
 
-    /// Whether the order of a task is explored. With a choice of objects, only the order of their
-    /// tasks is.
+    /// Whether the order of a task is explored. If objects are chosen, only the order of their
+    /// tasks is explored.
     fn chosen(&self, task: &Task) -> bool {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }
 
-    /// Whether a task may make the next step, if only the order of some objects is explored: the
+    /// Whether a task may make the next step. If only the order of some objects is explored, the
     /// tasks of other objects come first, in the order of their names.
-    fn its_turn(&self, process: ProcessId, task: &Task) -> bool {
+    fn is_its_turn(&self, process: ProcessId, task: &Task) -> bool {
         let first = self.names.tasks.in_order().iter().find(|&&other| {
             let task = self.task(other).filter(|task| task.life == Life::Alive);
             task.is_some_and(|task| !self.chosen(task) && self.can_step(other, task))
@@ -283,13 +285,13 @@ impl Machine {
         self.waits_for(process, task).is_none()
     }
 
-    /// Returns the reason why a resting task waits; `None` if it can continue.
+    /// Returns the reason why a resting task waits, or `None` if it can continue.
     fn waits_for(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let holder = self.state.objects[self.cog(task) as usize].holder;
         if let Some(holder) = holder.filter(|&holder| holder != process.0) {
             return Some(Blocker::Process(ProcessId(holder)));
         }
-        if self.is_struck(task) {
+        if self.is_object_dead(task) {
             return None;
         }
         let open = |future: u32| {
@@ -320,8 +322,8 @@ impl Machine {
         self.closed_guard(process, task)
     }
 
-    /// Whether a task runs on a dead object, which its next step detects.
-    fn is_struck(&self, task: &Task) -> bool {
+    /// Whether a task runs on a dead object. Its next step detects this.
+    fn is_object_dead(&self, task: &Task) -> bool {
         let dead = |object: u32| self.state.objects[object as usize].dead;
         if self.code.is_idle(task.pc) {
             return false;
@@ -330,7 +332,7 @@ impl Machine {
     }
 
     /// Whether an object of a task may die while the task waits.
-    fn may_be_struck(&self, task: &Task) -> bool {
+    fn object_may_die(&self, task: &Task) -> bool {
         let may_die = |frame: &Frame| {
             let class = self.names.object(frame.object).class;
             self.code.classes[class as usize].may_die
@@ -338,8 +340,8 @@ impl Machine {
         task.frames.iter().any(may_die)
     }
 
-    /// Returns why the guard of a resting task does not hold; `None` if it holds or throws an
-    /// exception.
+    /// Returns why the guard of a resting task does not hold. Returns `None` if the guard holds or
+    /// throws an exception.
     fn closed_guard(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let Some(frame) = task.frames.last() else {
             return Some(Blocker::Anything);
@@ -369,7 +371,7 @@ impl Machine {
             };
             pc = match evaluator.run(registers) {
                 Ok(pc) => pc,
-                // The guard throws an exception: the step is possible, and throws it.
+                // The guard throws an exception, so the step is possible and throws it.
                 Err(_) => return None,
             };
             match (self.code.ops[pc as usize], stack.pop()) {
@@ -378,7 +380,7 @@ impl Machine {
                 }
                 (Op::Guard, Some(Value::Bool(false))) => return Some(Blocker::Claims),
                 (Op::Claim, Some(Value::Future(_))) | (Op::Guard, _) => pc += 1,
-                // There is no future to wait for: the step is possible, and throws an exception.
+                // There is no future to wait for, so the step is possible and throws an exception.
                 _ => return None,
             }
         }
@@ -433,8 +435,8 @@ impl Machine {
         pieces.fold(start, |all, text| text.fingerprint(all, &self.names))
     }
 
-    /// Whether determinism concerns the life of an object: it does not if only some of its fields
-    /// are named.
+    /// Whether it is observed for determinism that an object is alive. This is not the case if only
+    /// some of its fields are named.
     pub(crate) fn observes_life(&self, number: u32) -> bool {
         let name = self.names.object(number);
         let class = &self.code.classes[name.class as usize].name;
@@ -505,8 +507,8 @@ impl Promises for Machine {
             return Blocker::Anything;
         };
         match self.waits_for(process, task) {
-            // The death of its object would enable the task, too.
-            Some(Blocker::Process(_)) if self.may_be_struck(task) => Blocker::Anything,
+            // The death of the object would enable the task, too.
+            Some(Blocker::Process(_)) if self.object_may_die(task) => Blocker::Anything,
             Some(obstacle) => obstacle,
             None => Blocker::Anything,
         }
@@ -536,7 +538,7 @@ impl Execution for Machine {
             Life::Ended | Life::Thrown => Status::Ended,
             Life::Failed => Status::Failed,
             Life::Lost => Status::Lost,
-            Life::Alive if self.code.object.is_some() && !self.its_turn(process, task) => {
+            Life::Alive if self.code.object.is_some() && !self.is_its_turn(process, task) => {
                 Status::Waiting
             }
             Life::Alive if self.can_step(process, task) => Status::Ready,
@@ -585,7 +587,7 @@ impl Execution for Machine {
         }
         if pc == 0 || self.code.ops[pc - 1] != Op::Await {
             Wait::Never
-        } else if self.may_be_struck(task) {
+        } else if self.object_may_die(task) {
             Wait::Guard
         } else {
             Wait::Process
@@ -617,7 +619,7 @@ impl Execution for Machine {
         {
             return Err(StepError::NotReady);
         }
-        Ok(self.step_heard(process, outcomes, &mut ())?)
+        Ok(self.step_with_listener(process, outcomes, &mut ())?)
     }
 
     fn events(&self) -> &[Event] {
@@ -730,8 +732,9 @@ impl Semantics for Machine {
         self.names.cells() as usize
     }
 
-    /// Returns the fingerprint of a cell: a field of an object, the cog of an object (which is
-    /// never empty, so that objects without fields count), whether it is alive, or the output.
+    /// Returns the fingerprint of a cell: a field of an object, the cog of an object (its
+    /// fingerprint is never that of the empty state, so that objects without fields count), whether
+    /// it is alive, or the output.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {

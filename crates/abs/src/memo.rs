@@ -1,5 +1,5 @@
-//! Cached values of costly functions: explorers make the same step in many runs, and a step that
-//! computes a sum computes the same one each time.
+//! Cached values of costly functions: explorers repeat a step in many runs, and the step computes
+//! the same values each time.
 //!
 //! The value of a function of ABS depends only on its arguments, unless it reads the time; programs
 //! that read the time use no cache. The cost of a call is stored with its value and charged again,
@@ -7,7 +7,7 @@
 
 use crate::value::Value;
 
-/// Cheaper calls are made again.
+/// Cheaper calls are repeated.
 const COSTLY: u64 = 16;
 
 /// More costly calls are not cached, so that no cached call comes near the limits of a step.
@@ -27,7 +27,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Makes a call that may be cached: all its arguments are small integers.
+    /// Creates a call that may be cached, if all arguments are small integers.
     pub fn new(function: u32, given: &[Value]) -> Option<Self> {
         let mut arguments = [0; MOST_ARGUMENTS];
         if given.len() > MOST_ARGUMENTS {
@@ -67,8 +67,8 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    /// Returns the value of a call and its cost, if it is cached. Otherwise notes the beginning of
-    /// the call, with this much work left; [`Memo::end_call`] ends it.
+    /// Returns the value of a call and its cost, if it is cached. Otherwise records the beginning
+    /// of the call, with this much work left; [`Memo::end_call`] ends it.
     #[inline]
     pub fn recall(&mut self, function: u32, given: &[Value], left: u64) -> Option<(Value, u64)> {
         let call = Call::new(function, given)?;
@@ -82,13 +82,13 @@ impl Memo {
         None
     }
 
-    /// Forgets the call that was noted.
+    /// Forgets the recorded call.
     #[inline]
     pub fn forget(&mut self) {
         self.open = None;
     }
 
-    /// Ends the call that was noted, with its value.
+    /// Ends the recorded call with its value.
     #[inline]
     pub fn end_call(&mut self, value: &Value, left: u64) {
         let Some((call, before)) = self.open.take() else {

@@ -1,4 +1,4 @@
-//! Describes runs in words: which task does what on which object, and what it waits for.
+//! Describes runs in words: which task makes a step on which object, and what tasks wait for.
 
 use std::fmt::Write;
 
@@ -20,8 +20,8 @@ use crate::value::Value;
 const MOST_WORDS: usize = 200;
 
 impl Machine {
-    /// Lets time pass, and describes it.
-    fn tell_tick(&mut self) -> Result<Step, StepError> {
+    /// Lets time pass, and describes the step.
+    fn narrate_tick(&mut self) -> Result<Step, StepError> {
         self.step(CLOCK_PROCESS, &[])?;
         let now = self.shown(&self.state.now);
         Ok(Step {
@@ -29,6 +29,7 @@ impl Machine {
             outcomes: Vec::new(),
             label: format!("clock: it is {now}"),
             line: 0,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: Vec::new(),
@@ -107,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// Returns what a task has waited for at the start of a step, if anything.
+    /// Returns the result or condition that a task has waited for at the start of a step, if any.
     fn beginning(&self, process: ProcessId, task: &Task) -> String {
         let name = self.task_name(process);
         let before = task.pc.checked_sub(1).map(|pc| self.code.ops[pc as usize]);
@@ -139,13 +140,13 @@ impl Machine {
     }
 
     /// Returns the actions of a step in words; writes of fields are described as changes.
-    fn actions(&self, happenings: &[StepAction]) -> (Vec<String>, Vec<Change>) {
+    fn actions(&self, step_actions: &[StepAction]) -> (Vec<String>, Vec<Change>) {
         let mut actions = Vec::new();
         let mut changes: Vec<Change> = Vec::new();
         let path = |task: &u32| self.names.tasks.path(ProcessId(*task)).to_string();
         let mut new: Vec<u32> = Vec::new();
-        for happening in happenings {
-            actions.push(match happening {
+        for action in step_actions {
+            actions.push(match action {
                 // The initial values of a new object are not changes.
                 StepAction::Wrote { object, .. } if new.contains(object) => continue,
                 StepAction::Wrote {
@@ -189,12 +190,12 @@ impl Machine {
     }
 
     /// Returns the messages of a step.
-    fn actor(&self, process: ProcessId, starts: bool, happenings: &[StepAction]) -> Actor {
+    fn actor(&self, process: ProcessId, starts: bool, step_actions: &[StepAction]) -> Actor {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let parts = |process: ProcessId| {
             let name = self.task_name(process);
             match name.rsplit_once('.') {
-                // Paths of creators have dots too: the last dot is before the method.
+                // Paths of creators contain dots, too: the last dot is before the method.
                 Some((object, method)) => (object.to_owned(), method.to_owned()),
                 None => (name.clone(), name),
             }
@@ -218,8 +219,8 @@ impl Machine {
             }),
             file: None,
         };
-        for happening in happenings {
-            match happening {
+        for action in step_actions {
+            match action {
                 StepAction::Sent { task } => {
                     let (object, method) = parts(ProcessId(*task));
                     actor.sends.push(Message {
@@ -267,7 +268,7 @@ impl Machine {
         format!("{object}!{}({args})", method.name)
     }
 
-    /// Returns what a task that cannot continue waits for, and which task could enable it.
+    /// Returns the obstacle of a task that cannot continue, and the task that could remove it.
     fn obstacle(&self, process: ProcessId, task: &Task) -> (String, Option<String>) {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let name = self.task_name(process);
@@ -326,7 +327,7 @@ impl Narrator for Machine {
 
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
         if self.is_clock(process) {
-            return self.tell_tick();
+            return self.narrate_tick();
         }
         let Some(task) = self
             .task(process)
@@ -338,11 +339,11 @@ impl Narrator for Machine {
         let file = self.code.file(self.rest_span(task));
         let starts = task.steps == 0;
         let beginning = self.beginning(process, task);
-        let mut happenings = Vec::new();
-        let event = self.step_heard(process, outcomes, &mut happenings)?;
+        let mut step_actions = Vec::new();
+        let event = self.step_with_listener(process, outcomes, &mut step_actions)?;
         let outcomes = event.outcomes.iter().map(|outcome| outcome.value).collect();
         let mishap = event.mishaps.first().copied();
-        let (actions, changes) = self.actions(&happenings);
+        let (actions, changes) = self.actions(&step_actions);
         let mut label = beginning;
         let _ = write!(label, "{}", actions.join(", "));
         Ok(Step {
@@ -350,6 +351,7 @@ impl Narrator for Machine {
             outcomes,
             label: label.trim_end_matches([' ', ':']).to_owned(),
             line,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes,
@@ -358,7 +360,7 @@ impl Narrator for Machine {
             racing: false,
             actor: Some(Box::new(Actor {
                 file,
-                ..self.actor(process, starts, &happenings)
+                ..self.actor(process, starts, &step_actions)
             })),
             memory: None,
             printed: Vec::new(),
@@ -445,7 +447,7 @@ impl Narrator for Machine {
             let object = &self.state.objects[number as usize];
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
-            // This may be the only difference between two results.
+            // Whether an object is alive may be the only difference between two results.
             let told = if observed_only {
                 class.may_die && self.observes_life(number)
             } else {

@@ -1,23 +1,23 @@
-//! The additional requirements of nets on a program.
+//! The additional requirements that nets have on a program.
 //!
 //! When a task comes to rest, a net stores the claims of its next step, and the tasks that it waits
-//! for. An explorer asks for these in every state. So both must follow from the past of the task
-//! alone.
+//! for. An explorer computes both in every state; a net needs that both follow from the past of the
+//! task alone.
 //!
 //! - A step that calls objects of its own cog may touch fields of objects that are created later.
-//!   So in a program with such calls, a cell stands for a field of all objects of a class in a cog,
-//!   instead of one object. Then steps on several such objects are dependent, and the net has more
-//!   executions than there are traces; each of them is a run of the program.
+//!   So in a program with such calls, a cell represents a field of all objects of a class in a cog,
+//!   instead of a field of one object. Then steps on several such objects are dependent, and the
+//!   net has more executions than there are traces; each of them is a run of the program.
 //! - A guard may wait for a future that it finds in a field. The future in the field may change
 //!   while the guard waits, so such a program has no net ([`NoNet`]).
 //! - Time passes only if no task can continue, which does not follow from the past of a task: a
 //!   program with time has no net.
-//! - If an exception leaves a task, its object dies, and everything that waits in it continues. So
-//!   in a machine for nets no object dies. If one should have died, the machine records this
+//! - If an exception leaves a task, its object dies, and all tasks that wait in it continue. So in
+//!   a machine for nets no object dies. If an object should have died, the machine records this
 //!   ([`Machine::has_net`]), and the result is not a net of the program.
 //!
 //! The model of a stateful net needs the cells that a step may have read: the effect of a step
-//! depends on these, and on the results of the tasks that it has waited for.
+//! depends on these cells and on the results of the tasks that it has waited for.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use crate::value::Value;
 /// Why a program has no net.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoNet {
-    /// In this line a guard waits for a future in a field.
+    /// In this line, a guard waits for a future in a field.
     MovingGuard(usize),
     /// An object of this class dies in some execution.
     Dies(String),
@@ -131,7 +131,7 @@ fn moving_guard(code: &Code) -> Option<NoNet> {
 }
 
 impl Machine {
-    /// Makes a machine in the initial state, for nets: the head of this file describes the
+    /// Creates a machine for nets, in the initial state: the head of this file describes the
     /// differences.
     ///
     /// ```
@@ -200,8 +200,9 @@ impl Machine {
         }
     }
 
-    /// Finds the futures that a task which rests waits for, as far as its guard can be evaluated.
-    /// Returns whether all of it can. Other conditions of the guard do not matter.
+    /// Finds the futures that a resting task waits for, as far as its guard can be evaluated.
+    /// Returns whether the whole guard can be evaluated. Other conditions of the guard do not
+    /// matter.
     pub(crate) fn awaited(
         &self,
         process: ProcessId,
@@ -274,7 +275,7 @@ impl Machine {
         for &(class, field, writes) in others {
             let info = &self.code.classes[class as usize];
             if field == info.life_cell() {
-                continue; // It lives: see the head of this file.
+                continue; // The object is alive: see the head of this file.
             }
             let fields = info.fields.len();
             let cell = cells.borrow_mut().first(cog, class, fields) + field;
@@ -291,7 +292,7 @@ impl Machine {
 
     /// Replaces the accesses of a step by the cells that it may have read and those that it has
     /// written, for the model of a stateful net. Fields of objects that the step has created are
-    /// left out: only tasks that learn of the objects from this step can touch them.
+    /// left out, because only tasks that get the objects from this step can touch them.
     pub(crate) fn touch_for_nets(&self, reads: &Claims, event: &mut Event) {
         let claimed = |access: &Access| {
             access.cells().all(|cell| {
@@ -325,7 +326,7 @@ impl Machine {
             reads.extend(claims.iter().filter(|access| !access.writes()));
             return reads;
         }
-        // Everything that is claimed, except fields that it may write and never reads.
+        // All claimed cells, except fields that the step may write and never reads.
         let task = &self.state.tasks[process.index()];
         let (mut written, mut read_too) = (Vec::new(), Vec::new());
         for (effects, object) in self.next_effects(task) {

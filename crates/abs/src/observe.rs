@@ -1,12 +1,10 @@
 //! The observation for determinism: the fields of objects and the output, up to the names of
-//! objects.
-//!
-//! The name of an object includes the task that created it, which cannot be observed. So objects
-//! that the main block did not create are identified by their position: by the first path that
-//! leads to them from the main block's objects. Objects without such a path are identified by their
+//! objects. The name of an object includes the task that created it, which cannot be observed. So
+//! objects that the main block did not create are identified by their position: by the first path
+//! to them from the objects of the main block. Objects without such a path are identified by their
 //! contents. A future is identified by its result. Sets and maps store objects in the order of
-//! their names, so this order is not observed either, and objects that only a set leads to are
-//! identified by their contents, too.
+//! their names, so this order is not observed either. Objects that are reachable only through a set
+//! are identified by their contents, too.
 
 use std::sync::Arc;
 
@@ -17,7 +15,7 @@ use crate::Machine;
 use crate::heap::Object;
 use crate::value::{Data, Value};
 
-/// Objects without a path may refer to each other; their contents are examined this many times.
+/// Objects without a path may refer to each other, so their contents are examined this many times.
 const ROUNDS: usize = 4;
 
 impl Machine {
@@ -26,22 +24,22 @@ impl Machine {
     pub(crate) fn observed(&self) -> Fingerprint {
         let names = self.places();
         let mut all = Fingerprint::EMPTY;
-        for (number, object) in self.there() {
+        for (number, object) in self.existing_objects() {
             let mut fields = self.observed_fields(number).peekable();
             let dead = object.dead && self.observes_life(number);
             if dead || fields.peek().is_some() {
                 let start = names[number as usize];
                 let start = if dead { start.then(1) } else { start };
-                let seen = fields.fold(start, |seen, at| {
-                    self.seen(&object.fields[at], seen.then(at as u64), &names)
+                let observed_value = fields.fold(start, |observed_value, at| {
+                    self.observed_value(&object.fields[at], observed_value.then(at as u64), &names)
                 });
-                all = all.and(seen);
+                all = all.and(observed_value);
             }
         }
         all
     }
 
-    fn there(&self) -> impl Iterator<Item = (u32, &Object)> {
+    fn existing_objects(&self) -> impl Iterator<Item = (u32, &Object)> {
         let all = self.state.objects.iter().enumerate();
         all.filter(|(_, object)| object.there)
             .map(|(number, object)| (number as u32, object))
@@ -53,7 +51,7 @@ impl Machine {
         let mut names = vec![Fingerprint::EMPTY; self.state.objects.len()];
         let mut found = vec![false; self.state.objects.len()];
         let mut queue: Vec<u32> = Vec::new();
-        for (number, _) in self.there() {
+        for (number, _) in self.existing_objects() {
             let known = self.names.object(number);
             if known.creator == ProcessId(0) {
                 names[number as usize] = known.name;
@@ -85,18 +83,19 @@ impl Machine {
         {
             return names;
         }
-        for (number, object) in self.there() {
+        for (number, object) in self.existing_objects() {
             if !found[number as usize] {
                 names[number as usize] = class(object);
             }
         }
         for _ in 0..ROUNDS {
             let mut next = names.clone();
-            for (number, object) in self.there() {
+            for (number, object) in self.existing_objects() {
                 if !found[number as usize] {
                     let fields = object.fields.iter();
-                    next[number as usize] =
-                        fields.fold(class(object), |seen, value| self.seen(value, seen, &names));
+                    next[number as usize] = fields.fold(class(object), |observed_value, value| {
+                        self.observed_value(value, observed_value, &names)
+                    });
                 }
             }
             names = next;
@@ -105,14 +104,19 @@ impl Machine {
     }
 
     /// Returns the fingerprint of a value, with other names for objects.
-    fn seen(&self, value: &Value, start: Fingerprint, names: &[Fingerprint]) -> Fingerprint {
+    fn observed_value(
+        &self,
+        value: &Value,
+        start: Fingerprint,
+        names: &[Fingerprint],
+    ) -> Fingerprint {
         let refers = match value {
             Value::Object(_) | Value::Future(_) => true,
             Value::Data(data) => data.refers,
             _ => false,
         };
         if refers {
-            start.then_all(self.seen_parts(value, names))
+            start.then_all(self.observed_parts(value, names))
         } else {
             value.fingerprint(start, &self.names)
         }
@@ -120,7 +124,7 @@ impl Machine {
 
     /// Returns the fingerprint of a value that refers to something. Each shared part, and each
     /// future, is examined once.
-    fn seen_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
+    fn observed_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
         enum PendingValue {
             Value(Value),
             /// The parts have been processed.
@@ -133,7 +137,7 @@ impl Machine {
         let mut pending = vec![PendingValue::Value(value.clone())];
         let mut done: Vec<Fingerprint> = Vec::new();
         while let Some(work) = pending.pop() {
-            let seen = match work {
+            let observed_value = match work {
                 PendingValue::Value(Value::Object(object)) => {
                     Fingerprint::EMPTY.then(10).then_all(names[object as usize])
                 }
@@ -162,30 +166,30 @@ impl Machine {
                 PendingValue::Value(other) => other.fingerprint(Fingerprint::EMPTY, &self.names),
                 PendingValue::Ended(task) => {
                     let result = done.pop().unwrap_or(Fingerprint::EMPTY);
-                    let seen = Fingerprint::EMPTY.then(11).then_all(result);
-                    futures.insert(task, seen);
-                    seen
+                    let observed_value = Fingerprint::EMPTY.then(11).then_all(result);
+                    futures.insert(task, observed_value);
+                    observed_value
                 }
                 PendingValue::Made(data) => {
                     let below = done.split_off(done.len() - data.parts.len());
                     let made = Fingerprint::EMPTY
                         .then(12)
                         .then(u64::from(data.constructor));
-                    let seen = match (self.is_unordered(&data), &below[..]) {
+                    let observed_value = match (self.is_unordered(&data), &below[..]) {
                         (true, [element, rest]) => rest.and(made.then_all(*element)),
                         _ => below.iter().fold(made, |all, &part| all.then_all(part)),
                     };
-                    parts.insert(data.print, seen);
-                    seen
+                    parts.insert(data.print, observed_value);
+                    observed_value
                 }
             };
-            done.push(seen);
+            done.push(observed_value);
         }
         done.pop().unwrap_or(Fingerprint::EMPTY)
     }
 
-    /// Whether a value is a set or a map whose first element, or the key of it, refers to an
-    /// object: then its order is by the object's name.
+    /// Whether a value is a set or a map whose first element, or its key, refers to an object. Then
+    /// the order depends on the names of objects.
     fn is_unordered(&self, data: &Data) -> bool {
         let [_, (_, _, set), (_, _, map)] = self.code.exceptions.lists;
         let refers = |value: Option<&Value>| match value {
@@ -200,8 +204,8 @@ impl Machine {
         [set, map].contains(&data.constructor) && refers(key)
     }
 
-    /// Returns the objects in a value, each once, from left to right. Objects in sets, and in the
-    /// keys of maps, are left out, because their order is that of names.
+    /// Returns the objects in a value, each once, from left to right. Objects in sets and in the
+    /// keys of maps are left out, because their order is the order of names.
     fn references(&self, value: &Value) -> Vec<u32> {
         let mut found = Vec::new();
         let mut met: FxHashSet<Fingerprint> = FxHashSet::default();

@@ -54,8 +54,8 @@ impl Code {
         found
     }
 
-    /// Returns the class whose method an instruction belongs to: the one with the nearest entry
-    /// before it.
+    /// Returns the class whose method an instruction belongs to: the class with the last entry
+    /// before the instruction.
     fn class_at(&self, pc: u32) -> usize {
         let all = self.classes.iter().enumerate();
         let entries = all.flat_map(|(class, info)| {

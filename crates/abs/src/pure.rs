@@ -1,4 +1,4 @@
-//! Evaluates pure code, which reads fields and changes nothing but the stack.
+//! Evaluates pure code, which may read fields and changes only the stack.
 
 use crate::arithmetic::{self, ArithmeticError};
 use crate::code::{Builtin, Code, Op};
@@ -9,14 +9,14 @@ use crate::syntax::ast::Binary;
 use crate::text;
 use crate::value::Value;
 
-/// Limit on the values on the stack.
+/// Limit on the number of values on the stack.
 const MAX_STACK: usize = 1 << 22;
 
 /// Why pure code has no value.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     Exception(Value),
-    /// It takes more work or memory than a step may.
+    /// It takes more work or memory than a step may use.
     TooMuch,
 }
 
@@ -57,8 +57,8 @@ pub(crate) struct Registers<'a> {
 }
 
 impl Evaluator<'_> {
-    /// Runs pure instructions up to one that is not pure, and returns its place. On a fault,
-    /// returns the place in the method.
+    /// Runs pure instructions up to the first that is not pure. Returns the place of that
+    /// instruction or, on a fault, the place in the method.
     pub fn run(&self, mut at: Registers<'_>) -> Result<u32, (Fault, u32)> {
         at.calls.open.clear();
         at.calls.memo.forget();
@@ -75,9 +75,9 @@ impl Evaluator<'_> {
     }
 
     #[inline]
-    fn turn(&self, pc: u32, goes_on: bool) {
+    fn turn(&self, pc: u32, falls_through: bool) {
         if let Some(trail) = self.trail {
-            trail.turn(pc, goes_on);
+            trail.turn(pc, falls_through);
         }
     }
 
@@ -106,7 +106,9 @@ impl Evaluator<'_> {
             }
             Op::Unary(operator) => {
                 let operand = pop(stack);
-                stack.push(arithmetic::unary(operator, &operand).map_err(|t| self.trouble(t))?);
+                stack.push(
+                    arithmetic::unary(operator, &operand).map_err(|t| self.arithmetic_fault(t))?,
+                );
             }
             Op::Binary(operator) => {
                 let right = pop(stack);
@@ -120,9 +122,9 @@ impl Evaluator<'_> {
                 return Ok(true);
             }
             Op::JumpUnless(target) => {
-                let goes_on = !matches!(pop(stack), Value::Bool(false));
-                self.turn(at.pc, goes_on);
-                if !goes_on {
+                let falls_through = !matches!(pop(stack), Value::Bool(false));
+                self.turn(at.pc, falls_through);
+                if !falls_through {
                     at.pc = target;
                     return Ok(true);
                 }
@@ -259,8 +261,8 @@ impl Evaluator<'_> {
         Fault::Exception(Value::constant(constructor))
     }
 
-    fn trouble(&self, trouble: ArithmeticError) -> Fault {
-        match trouble {
+    fn arithmetic_fault(&self, arithmetic_fault: ArithmeticError) -> Fault {
+        match arithmetic_fault {
             ArithmeticError::DivisionByZero => {
                 self.exception(self.code.exceptions.division_by_zero)
             }
@@ -289,15 +291,15 @@ impl Evaluator<'_> {
                 if let (Value::Text(a), Value::Text(b), Binary::Add) = (left, right, operator) {
                     return self.text([a.as_str(), b.as_str()].concat(), fuel);
                 }
-                let value =
-                    arithmetic::binary(operator, left, right).map_err(|t| self.trouble(t))?;
+                let value = arithmetic::binary(operator, left, right)
+                    .map_err(|t| self.arithmetic_fault(t))?;
                 spend(fuel, arithmetic::work(&value))?;
                 return Ok(value);
             }
         }))
     }
 
-    /// Makes a text, if it is not too long.
+    /// Creates a text, unless it is too long.
     fn text(&self, text: String, fuel: &mut u64) -> Result<Value, Fault> {
         spend(fuel, text.len() as u64 / 64)?;
         if text.len() > text::MOST {
@@ -313,10 +315,11 @@ impl Evaluator<'_> {
         stack: &mut Vec<Value>,
         fuel: &mut u64,
     ) -> Result<(), Fault> {
-        let trouble = |t| self.trouble(t);
-        let mistyped = || self.trouble(ArithmeticError::Mistyped);
-        let float =
-            |value: &Value| arithmetic::float(value).ok_or(self.trouble(ArithmeticError::Mistyped));
+        let arithmetic_fault = |t| self.arithmetic_fault(t);
+        let mistyped = || self.arithmetic_fault(ArithmeticError::Mistyped);
+        let float = |value: &Value| {
+            arithmetic::float(value).ok_or(self.arithmetic_fault(ArithmeticError::Mistyped))
+        };
         let value = match builtin {
             Builtin::ToString => {
                 let mut all = String::new();
@@ -343,14 +346,18 @@ impl Evaluator<'_> {
                         .into(),
                 )
             }
-            Builtin::Truncate => arithmetic::truncated(&pop(stack)).map_err(trouble)?,
+            Builtin::Truncate => arithmetic::truncated(&pop(stack)).map_err(arithmetic_fault)?,
             Builtin::Float => Value::Float(float(&pop(stack))?),
             Builtin::Rat => match arithmetic::rational(&pop(stack)) {
                 Some(value) => Value::rational(value),
                 None => return Err(mistyped()),
             },
-            Builtin::Floor => arithmetic::rounded(&pop(stack), f64::floor).map_err(trouble)?,
-            Builtin::Ceil => arithmetic::rounded(&pop(stack), f64::ceil).map_err(trouble)?,
+            Builtin::Floor => {
+                arithmetic::rounded(&pop(stack), f64::floor).map_err(arithmetic_fault)?
+            }
+            Builtin::Ceil => {
+                arithmetic::rounded(&pop(stack), f64::ceil).map_err(arithmetic_fault)?
+            }
             Builtin::Numerator => match arithmetic::rational(&pop(stack)) {
                 Some(value) => Value::integer(value.numer().clone()),
                 None => return Err(mistyped()),
@@ -365,15 +372,15 @@ impl Evaluator<'_> {
             Builtin::Deadline => match self.deadline {
                 None => Value::Int(-1),
                 Some(end) => {
-                    let left =
-                        arithmetic::binary(Binary::Subtract, end, self.now).map_err(trouble)?;
+                    let left = arithmetic::binary(Binary::Subtract, end, self.now)
+                        .map_err(arithmetic_fault)?;
                     match arithmetic::compare(&left, &Value::Int(0)) {
                         std::cmp::Ordering::Less => Value::Int(0),
                         _ => left,
                     }
                 }
             },
-            Builtin::Absolute => arithmetic::absolute(pop(stack)).map_err(trouble)?,
+            Builtin::Absolute => arithmetic::absolute(pop(stack)).map_err(arithmetic_fault)?,
             Builtin::Exponential => Value::Float(float(&pop(stack))?.exp()),
         };
         stack.push(value);
@@ -381,7 +388,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Pops the topmost operand. The compiler never pops one that does not exist.
+/// Pops the topmost operand. The compiler never pops more operands than exist.
 #[inline]
 pub(crate) fn pop(stack: &mut Vec<Value>) -> Value {
     stack.pop().unwrap_or(Value::Unit)

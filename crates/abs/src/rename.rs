@@ -1,16 +1,17 @@
 //! Renaming, for editors.
 //!
 //! A variable is renamed within its scope. Types of expressions are not computed, so all other
-//! things that share a name get the new one: an interface and its class, and the methods of that
-//! name in all classes. The new name must not occur in the text before, so no other name can come
-//! to mean the renamed thing. If an occurrence was missed, that shows when the new text is read.
+//! declarations with the same name are renamed together: an interface and its class, and the
+//! methods of that name in all classes. The new name must not occur in the text, so no other name
+//! can become a reference to the renamed declaration. If an occurrence was missed, reading the new
+//! text fails.
 
 use mazurka_diagnostics::Span;
 
 use crate::symbols::{Symbol, SymbolKind, all_words, symbols};
 use crate::syntax::token::{Token, TokenKind};
 
-/// Returns the places at which a name has to be replaced, in order. The error says why it cannot be
+/// Returns the places at which a name must be replaced, in order. The error says why it cannot be
 /// renamed.
 ///
 /// ```
@@ -167,8 +168,8 @@ class Account(Int start) implements Account {
         ),
     ];
 
-    /// Renames every declaration of some programs: each renaming is refused, or the code stays the
-    /// same.
+    /// Renames every declaration of some programs: each renaming is refused, or does not change the
+    /// code.
     #[test]
     fn the_programs_of_the_corpus_stay_as_they_were() {
         let (mut renamed, mut refused) = (0, 0);
@@ -190,7 +191,7 @@ class Account(Int start) implements Account {
                 for span in spans.iter().rev() {
                     text.replace_range(span.start as usize..span.end as usize, new);
                 }
-                // Names that the text does not declare are no longer found.
+                // Names that the text does not declare are not found any more.
                 let Ok(after) = code(&text) else {
                     refused += 1;
                     continue;

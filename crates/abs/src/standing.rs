@@ -25,8 +25,8 @@ impl Machine {
         held.into_iter().map(lock).collect()
     }
 
-    /// Returns the variables of a task that can still matter, the outermost first. The others were
-    /// cleared when the task came to rest.
+    /// Returns the variables of a task that can still matter, the outermost first. Other variables
+    /// were cleared when the task came to rest.
     pub(crate) fn task_locals(&self, process: ProcessId) -> Vec<Binding> {
         let mut all = Vec::new();
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
@@ -56,8 +56,8 @@ impl Machine {
         all
     }
 
-    /// Returns the place where a task rests that continues with an instruction: what it waits for,
-    /// or its method.
+    /// Returns the place where a task rests, given the instruction with which it continues. The
+    /// place is the awaited expression, or the method.
     pub(crate) fn resting_place(&self, pc: u32) -> Place {
         let op = |pc: u32| self.code.ops.get(pc as usize);
         let before = pc.checked_sub(1).and_then(op);

@@ -1,4 +1,4 @@
-//! One run of one task: from where it rests to where it rests again.
+//! One run of one task, from one place where it rests to the next.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl From<Obstacle> for StepError {
     }
 }
 
-/// An action within a step, for descriptions of it.
+/// An action within a step, used to describe the step.
 #[derive(Clone, Debug)]
 pub(crate) enum StepAction {
     Wrote {
@@ -74,25 +74,25 @@ pub(crate) enum StepAction {
 
 /// Receives the actions within a step.
 pub(crate) trait Listener {
-    fn hear(&mut self, happening: impl FnOnce() -> StepAction);
+    fn record(&mut self, action: impl FnOnce() -> StepAction);
 }
 
 impl Listener for () {
     #[inline]
-    fn hear(&mut self, _happening: impl FnOnce() -> StepAction) {}
+    fn record(&mut self, _happening: impl FnOnce() -> StepAction) {}
 }
 
 impl Listener for Vec<StepAction> {
-    fn hear(&mut self, happening: impl FnOnce() -> StepAction) {
-        self.push(happening());
+    fn record(&mut self, action: impl FnOnce() -> StepAction) {
+        self.push(action());
     }
 }
 
 /// Where a run ends.
 enum RunEnd {
-    /// It keeps the cog, at a `get` or a `println`.
+    /// The task keeps the cog, at a `get` or a `println`.
     Holding(u32),
-    /// It has released the cog.
+    /// The task has released the cog.
     Released(u32),
     Over,
 }
@@ -170,7 +170,7 @@ impl<L: Listener> Cpu<'_, L> {
         };
         let cog = self.state.objects[task.object as usize].cog;
         self.hold(cog, holds);
-        // No other task runs on a new object before its init block is done.
+        // No other task runs on a new object before its init block has ended.
         let mut inits: Vec<u32> = Vec::new();
         std::mem::swap(&mut inits, self.inits);
         for &cog in inits.iter().filter(|&&other| other != cog) {
@@ -198,7 +198,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Clears the slots of the topmost frame that are dead.
+    /// Clears the dead slots of the topmost frame.
     fn forget(&self, task: &mut Task, at: u32) {
         let (Some(dead), Some(frame)) = (self.code.dead.get(&at), task.frames.last()) else {
             return;
@@ -227,7 +227,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Runs pure instructions up to one that is not pure.
+    /// Runs pure instructions up to the first that is not pure.
     fn pure(&mut self, pc: u32, task: &mut Task) -> Result<u32, (Fault, u32)> {
         let Some(frame) = task.frames.last() else {
             return Ok(pc);
@@ -259,7 +259,7 @@ impl<L: Listener> Cpu<'_, L> {
         let dead = Value::constant(self.code.exceptions.object_dead);
         let idle = self.code.is_idle(pc);
         if self.state.objects[task.object as usize].dead && !idle {
-            self.listener.hear(|| StepAction::Threw(dead.clone()));
+            self.listener.record(|| StepAction::Threw(dead.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(dead));
             return Ok(RunEnd::Over);
@@ -373,7 +373,7 @@ impl<L: Listener> Cpu<'_, L> {
                 let old = std::mem::replace(&mut fields[field as usize], value);
                 touch(self.event, Access::write(cell));
                 let new = &self.state.objects[this as usize].fields[field as usize];
-                self.listener.hear(|| StepAction::Wrote {
+                self.listener.record(|| StepAction::Wrote {
                     object: this,
                     field,
                     from: old.clone(),
@@ -402,14 +402,14 @@ impl<L: Listener> Cpu<'_, L> {
                     _ => return Err(self.null()),
                 };
                 if !self.event.joined.contains(&ProcessId(future)) {
-                    self.listener.hear(|| StepAction::Waits { task: future });
+                    self.listener.record(|| StepAction::Waits { task: future });
                     return Ok(NextInstr::Rest(RunEnd::Holding(pc)));
                 }
                 self.take(task)?;
             }
             Op::Take => self.take(task)?,
             Op::Await | Op::Suspend => {
-                self.listener.hear(|| StepAction::Released);
+                self.listener.record(|| StepAction::Released);
                 return Ok(NextInstr::Rest(RunEnd::Released(pc + 1)));
             }
             Op::Claim => {
@@ -466,7 +466,7 @@ impl<L: Listener> Cpu<'_, L> {
                     } else {
                         text
                     };
-                    self.listener.hear(|| StepAction::Printed(text.clone()));
+                    self.listener.record(|| StepAction::Printed(text.clone()));
                     if !self.code.observed.no_output {
                         touch(self.event, Access::write(OUTPUT));
                         self.state.output.push(text);
@@ -496,7 +496,7 @@ impl<L: Listener> Cpu<'_, L> {
                 };
                 task.stack.truncate(frame.base as usize);
                 if task.frames.is_empty() {
-                    self.listener.hear(|| StepAction::Ended(value.clone()));
+                    self.listener.record(|| StepAction::Ended(value.clone()));
                     task.life = Life::Ended;
                     self.end(task, Some(value));
                     return Ok(NextInstr::Rest(RunEnd::Over));
@@ -504,7 +504,7 @@ impl<L: Listener> Cpu<'_, L> {
                 task.stack.push(value);
                 return Ok(NextInstr::At(frame.call + 2));
             }
-            // The compiler emits no other instruction here.
+            // The compiler emits no other instructions here.
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         }
         Ok(NextInstr::At(pc + 1))
@@ -515,7 +515,7 @@ impl<L: Listener> Cpu<'_, L> {
         let Value::Future(future) = pop(&mut task.stack) else {
             return Err(Halt::Fault(Fault::TooMuch));
         };
-        self.listener.hear(|| StepAction::Took { task: future });
+        self.listener.record(|| StepAction::Took { task: future });
         let other = &self.state.tasks[future as usize];
         let value = other.result.clone().unwrap_or(Value::Unit);
         match other.life {
@@ -532,7 +532,7 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
-    /// Starts a duration: it takes its least time, its greatest, or one between.
+    /// Starts a duration: it takes its least time, its greatest time, or a time in between.
     fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
         let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
         let steps = steps_between(&min, &max, &self.code.unit);
@@ -548,8 +548,8 @@ impl<L: Listener> Cpu<'_, L> {
         };
         let wake = binary(Binary::Add, &self.state.now, &chosen);
         let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
-        self.listener.hear(|| StepAction::Until(wake.clone()));
-        // Of several durations of one guard, the last one to be over matters.
+        self.listener.record(|| StepAction::Until(wake.clone()));
+        // If a guard has several durations, the one that ends last matters.
         let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
         if !task.wake.as_ref().is_some_and(later) {
             task.wake = Some(wake.clone());
@@ -583,7 +583,7 @@ impl<L: Listener> Cpu<'_, L> {
         Ok(value)
     }
 
-    /// Makes the object of a `new`.
+    /// Creates the object of a `new`.
     fn create(&mut self, class: u32, local: bool, args: u32, task: &mut Task) -> Result<u32, Halt> {
         spend(&mut self.fuel, 1)?;
         if task.frames.len() > MAX_FRAMES {
@@ -624,11 +624,11 @@ impl<L: Listener> Cpu<'_, L> {
         let first = self.names.object(object).cells;
         let all = Access::write(first).over(info.fields.len() as u32 + 2);
         self.event.touched.push(all);
-        self.listener.hear(|| StepAction::Created(object));
+        self.listener.record(|| StepAction::Created(object));
         Ok(object)
     }
 
-    /// Enters the init block of an object that the instruction at `pc` has made.
+    /// Enters the init block of an object that the instruction at `pc` has created.
     fn enter_init(&mut self, pc: u32, object: u32, task: &mut Task) -> NextInstr {
         let class = self.state.objects[object as usize].class;
         let info = &self.code.classes[class as usize];
@@ -708,12 +708,12 @@ impl<L: Listener> Cpu<'_, L> {
         new.result = None;
         self.event.spawned.push(child);
         self.undo.push(Undo::TaskBorn(child.0));
-        self.listener.hear(|| StepAction::Sent { task: child.0 });
+        self.listener.record(|| StepAction::Sent { task: child.0 });
         child.0
     }
 
-    /// Makes a synchronous call: within the cog a plain call, across cogs a task that is waited
-    /// for.
+    /// Makes a synchronous call: within the cog a plain call, across cogs a new task and a wait for
+    /// it.
     fn call(
         &mut self,
         pc: u32,

@@ -53,12 +53,12 @@ pub struct Symbol {
     pub extent: Span,
     /// The symbol that it is part of: the class of a method, the method of a local.
     pub parent: Option<usize>,
-    /// Where it can be mentioned by its name alone.
+    /// The range in which it can be mentioned by its name alone.
     pub visible: Span,
 }
 
 /// The declarations of a text, in order, and all mentions of them, each with the index of its
-/// declaration; declarations are mentions too.
+/// declaration. Declarations are mentions, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The declarations.
@@ -111,8 +111,8 @@ pub(crate) fn all_words(source: &str) -> Vec<Token> {
     all
 }
 
-/// Returns, for each opening bracket, the index of the one that closes it; the last word if none
-/// does.
+/// Returns, for each opening bracket, the index of its closing bracket, or of the last word if
+/// there is none.
 fn closing(tokens: &[Token]) -> FxHashMap<usize, usize> {
     let mut open = Vec::new();
     let mut closes = FxHashMap::default();
@@ -355,7 +355,7 @@ impl Finder {
                     Some(own) => Some(*own),
                     None => {
                         let named = by_name.get(self.text(at));
-                        named.and_then(|named| self.symbol_meant(at, named))
+                        named.and_then(|named| self.referenced_symbol(at, named))
                     }
                 },
                 _ => None,
@@ -366,8 +366,8 @@ impl Finder {
         }
     }
 
-    /// Returns the symbol that the word at a place means, among the symbols with its name.
-    fn symbol_meant(&self, at: usize, named: &[usize]) -> Option<usize> {
+    /// Returns the symbol to which the word at a place refers, among the symbols with its name.
+    fn referenced_symbol(&self, at: usize, named: &[usize]) -> Option<usize> {
         use SymbolKind::{
             Class, Constructor, Data, Field, Function, Interface, Local, Method, Module, Parameter,
         };

@@ -10,8 +10,8 @@ use crate::value::{Data, Value};
 /// Limit on the length of strings: longer ones would exhaust the memory.
 pub(crate) const MOST: usize = 1 << 22;
 
-/// Limit on the length of a value in messages. A value with shared parts may be much longer as a
-/// string than in memory.
+/// Limit on the length of a value in messages. A value with shared parts may take much more space
+/// as a string than in memory.
 const MOST_SHOWN: usize = 20_000;
 
 /// Writes a value as `toString` does: strings unquoted, strings within other values quoted, no
@@ -23,7 +23,7 @@ pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names
     }
 }
 
-/// Writes a value as the source would, with quoted strings; not much more than `most` bytes.
+/// Writes a value as in the source, with quoted strings; writes not much more than `most` bytes.
 fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&Code, &Names)) {
     /// A piece that remains to be written.
     enum PendingText {
@@ -103,7 +103,7 @@ fn listed(data: &Data, code: &Code) -> Option<(&'static str, u32, u32)> {
     { kinds }.find(|(_, nil, cons)| [*nil, *cons].contains(&data.constructor))
 }
 
-/// Returns a value as a string, cut if it is long.
+/// Returns a value as a string, truncated if it is long.
 pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
     let mut text = String::new();
     write_inner(&mut text, value, MOST_SHOWN, (code, names));

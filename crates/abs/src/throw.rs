@@ -1,4 +1,4 @@
-//! Exceptions: which handler takes one, and which object it kills.
+//! Exceptions: the handler of an exception, and the object that it kills.
 
 use mazurka_core::{Access, MishapKind};
 
@@ -8,8 +8,8 @@ use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
     /// Returns the code that handles an exception: a handler, or the recovery block, which handles
-    /// assertions only if it names them. `None` if the exception has ended the task and killed its
-    /// object.
+    /// assertions only if it names them. Returns `None` if the exception has ended the task and
+    /// killed its object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
         let recovered_from = if task.recovers {
             task.stack.first().cloned()
@@ -26,7 +26,8 @@ impl<L: Listener> Cpu<'_, L> {
             && !task.recovers
             && (!failed || class.recovers_assertions)
         {
-            self.listener.hear(|| StepAction::Threw(exception.clone()));
+            self.listener
+                .record(|| StepAction::Threw(exception.clone()));
             task.recovers = true;
             task.stack.clear();
             task.stack.push(exception);
@@ -46,7 +47,8 @@ impl<L: Listener> Cpu<'_, L> {
             _ => exception,
         };
         if task.kept && !self.is_assertion(&exception) {
-            self.listener.hear(|| StepAction::Threw(exception.clone()));
+            self.listener
+                .record(|| StepAction::Threw(exception.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(exception));
         } else {
@@ -55,8 +57,8 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    /// Kills `this`, for `die`. This ends a task of this object; if an object of the same cog has
-    /// called it, the exception continues to that object.
+    /// Executes `die`: kills `this`. If the task belongs to this object, it ends. If an object of
+    /// the same cog has called this object, the exception continues to the caller.
     pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
         let this = task.frames.last().map_or(task.object, |frame| frame.object);
         self.kill(this);
@@ -73,7 +75,8 @@ impl<L: Listener> Cpu<'_, L> {
             }
             return Some(handler);
         }
-        self.listener.hear(|| StepAction::Threw(exception.clone()));
+        self.listener
+            .record(|| StepAction::Threw(exception.clone()));
         task.life = Life::Thrown;
         self.end(task, Some(exception));
         None
@@ -91,7 +94,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
         self.state.objects[object as usize].dead = true;
         self.undo.push(Undo::Died(object));
-        self.listener.hear(|| StepAction::Died(object));
+        self.listener.record(|| StepAction::Died(object));
         let name = self.names.object(object);
         let cell = self.code.classes[name.class as usize].life_cell();
         touch(self.event, Access::write(name.cells + cell));

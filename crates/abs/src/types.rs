@@ -1,4 +1,4 @@
-//! Types, which type fits which, and the variables for types that are not known yet.
+//! Types, whether one type fits where another is wanted, and variables for unknown types.
 
 use std::cell::Cell;
 
@@ -71,7 +71,7 @@ impl Ty {
 /// The interfaces that each interface extends, and those that each class implements.
 #[derive(Debug, Default)]
 pub(crate) struct Inheritance {
-    /// All that an interface extends, including itself.
+    /// All interfaces that an interface extends, including itself.
     pub interfaces: Vec<Vec<u32>>,
     pub classes: Vec<Vec<u32>>,
 }
@@ -80,14 +80,15 @@ pub(crate) struct Inheritance {
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
-    /// The types of which `null` was used as a value.
+    /// The types for which `null` was used as a value.
     pub nulls: FxHashSet<Head>,
     /// Number of parts of types examined for one question.
     work: Cell<u32>,
     too_large: Cell<bool>,
 }
 
-/// Limit on the parts of a type: `Pair(x, x)` of `Pair(x, x)` and so on doubles them.
+/// Limit on the parts of a type: `Pair(x, x)` of `Pair(x, x)` and so on doubles the number each
+/// time.
 const MOST_PARTS: u32 = 100_000;
 
 impl Unknowns {
@@ -112,7 +113,7 @@ impl Unknowns {
         ty
     }
 
-    /// Whether a type was too large. Nothing is reported about types from then on.
+    /// Whether a type was too large. From then on, no mistakes in types are reported.
     pub fn is_too_large(&self) -> bool {
         self.too_large.get()
     }
@@ -154,8 +155,8 @@ impl Unknowns {
         }
     }
 
-    /// Whether a value of one type can be used where another is wanted. This may resolve unknown
-    /// types.
+    /// Whether a value of one type can be used where another type is wanted. This may resolve
+    /// unknown types.
     pub fn fits(&mut self, actual: &Ty, wanted: &Ty, inheritance: &Inheritance) -> bool {
         self.work.set(0);
         self.fits_within(actual, wanted, inheritance)
@@ -169,8 +170,8 @@ impl Unknowns {
         let fits = match (&from, &to) {
             (Ty::Wrong, _) | (_, Ty::Wrong) => true,
             (Ty::Unknown(a), Ty::Unknown(b)) if a == b => true,
-            (_, Ty::Unknown(at)) => self.learn(*at, &from),
-            (Ty::Unknown(at), _) => self.learn(*at, &to),
+            (_, Ty::Unknown(at)) => self.resolve_unknown(*at, &from),
+            (Ty::Unknown(at), _) => self.resolve_unknown(*at, &to),
             (Ty::Parameter(a), Ty::Parameter(b)) => a == b,
             (Ty::Made(a, of_a), Ty::Made(b, of_b)) => {
                 let heads = a == b
@@ -202,8 +203,8 @@ impl Unknowns {
         fits || self.widen(wanted, &from, &to, inheritance)
     }
 
-    /// Widens an unknown type that was taken for `Int` because of one argument to `Rat` because of
-    /// another.
+    /// Widens an unknown type to `Rat` because of one argument, if another argument has resolved it
+    /// to `Int`.
     fn widen(&mut self, wanted: &Ty, from: &Ty, to: &Ty, inheritance: &Inheritance) -> bool {
         let Ty::Unknown(mut at) = *wanted else {
             return false;
@@ -221,7 +222,7 @@ impl Unknowns {
         true
     }
 
-    fn learn(&mut self, unknown: u32, ty: &Ty) -> bool {
+    fn resolve_unknown(&mut self, unknown: u32, ty: &Ty) -> bool {
         if self.occurs(unknown, ty) {
             return false;
         }

@@ -17,12 +17,12 @@ pub(crate) enum Value {
     Unit,
     Bool(bool),
     Int(i64),
-    /// An integer beyond 64 bits.
+    /// An integer that needs more than 64 bits.
     Big(Arc<BigInt>),
     /// A rational that is not an integer.
     Rat(Arc<BigRational>),
     Float(f64),
-    /// Behind two pointers, so that a value takes 16 bytes.
+    /// Two pointers away, so that a value takes only 16 bytes.
     Text(Arc<String>),
     Null,
     /// An object, by number; its name is in [`Names`].
@@ -62,7 +62,7 @@ impl Drop for Data {
 }
 
 impl Value {
-    /// Makes a value of a constructor without parts.
+    /// Creates a value of a constructor without parts.
     pub fn constant(constructor: u32) -> Value {
         Value::Data(Arc::new(Data {
             constructor,
@@ -72,7 +72,7 @@ impl Value {
         }))
     }
 
-    /// Makes a value of a constructor.
+    /// Creates a value of a constructor.
     pub fn data(constructor: u32, parts: Vec<Value>, names: &Names) -> Value {
         let start = Fingerprint::EMPTY.then(u64::from(constructor));
         let print = parts
@@ -91,7 +91,7 @@ impl Value {
         }))
     }
 
-    /// Adds the objects that it refers to, perhaps some more than once.
+    /// Adds the objects to which the value refers; an object may be added more than once.
     #[inline]
     pub fn objects(&self, into: &mut Vec<u32>) {
         match self {
@@ -186,8 +186,8 @@ impl Value {
         }
     }
 
-    /// Compares any two values: numbers and texts as usual, data by the name of its constructor and
-    /// then by parts, objects and futures by their names.
+    /// Compares any two values: numbers and texts by their usual order, data by the name of its
+    /// constructor and then by its parts, objects and futures by their names.
     pub fn order(&self, other: &Value, names: &Names) -> Ordering {
         // An explicit stack, so that long lists do not overflow the call stack.
         let mut pending = vec![(self.clone(), other.clone())];

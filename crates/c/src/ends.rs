@@ -12,6 +12,8 @@ use crate::{SearchStop, weak};
 
 /// No object of the program has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
+/// The argument of the functions with the attribute `destructor`, which take none.
+pub(crate) const DESTRUCTOR: usize = usize::MAX - 7;
 /// The cell of the number of threads that have ended.
 const ENDED_THREADS: usize = usize::MAX - (1 << 21) - 2;
 
@@ -85,16 +87,27 @@ pub(crate) fn orders(pending: Pending, cell: u32) {
     }
 }
 
-/// Registers a function that runs when the program ends.
+/// Registers a function that runs when the program ends. The C library runs all destructors of the
+/// image as one function: what is registered while they run comes after all of them.
 pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     ends_of_program("atexit", pc);
-    world().at_exit.push((function, argument));
+    let world = world();
+    let is_destructor = |end: &(usize, usize)| end.1 == DESTRUCTOR;
+    let left = world
+        .at_exit
+        .iter()
+        .filter(|end| is_destructor(end))
+        .count();
+    let first = world.at_exit.iter().position(is_destructor);
+    let at = first.filter(|_| left < world.image.destructors.len());
+    let at = at.unwrap_or(world.at_exit.len());
+    world.at_exit.insert(at, (function, argument));
     0
 }
 
 /// Whether the current thread, which ends, is the last one, so that it ends the program: `main` has
 /// left by `pthread_exit`. The functions at the end of the program then run in this thread, after
-/// everything that the others have done. Where there are such functions, the end of each thread is a
+/// everything that the others have done. If there are such functions, the end of each thread is a
 /// step, because it decides which thread is the last.
 pub(crate) fn is_last_thread(pc: usize) -> i64 {
     if !world().last_thread_ends {

@@ -304,7 +304,7 @@ impl Region {
         }
     }
 
-    /// The block that begins at an address is given back.
+    /// Frees the block that begins at an address.
     pub fn give_back(&mut self, address: usize, freed: (usize, ProcessId)) {
         let found = self.blocks.binary_search_by_key(&address, |it| it.address);
         if let Ok(at) = found {

@@ -62,8 +62,8 @@ struct CollectedImage {
 }
 
 impl CollectedImage {
-    /// Returns the functions that the loader runs when it unloads the object, and makes it run none:
-    /// the object is unloaded where this process ends, and not where the program does.
+    /// Takes the functions that the loader would run when it unloads the object. The object is
+    /// unloaded where this process ends, and not where the program does.
     ///
     /// # Safety
     ///

@@ -4,7 +4,7 @@
 //! call of a `__tsan_…` function. The *shim* ([`shim_source`]) provides these functions, those of
 //! the thread library and parts of the C library; it is linked into the program with hidden
 //! visibility. The program is loaded into a process of its own ([`load`]), its threads are
-//! coroutines, and its writable memory is put back before each execution. [`Machine`] is then an
+//! coroutines, and its writable memory is restored before each execution. [`Machine`] is then an
 //! [`Execution`](mazurka_core::Execution) that every explorer runs.
 //!
 //! - `calls`: the numbers that shim and runtime share.
@@ -189,6 +189,9 @@ pub enum SearchStop {
 /// How to explore a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
+    /// The path of the first source file, as it was given to the compiler. Other files are seen from
+    /// its folder in records.
+    pub main_file: String,
     /// Data races are not failures: plain accesses that race are steps.
     pub allow_races: bool,
     /// Threads that are neither joined nor detached and memory that is not freed are failures.

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use mazurka_core::ProcessId;
 
 use crate::calls::{BASE, ENTRIES, STACK_ENTRY};
+use crate::ends::DESTRUCTOR;
 use crate::image::Image;
 use crate::machine::{Machine, table};
 use crate::trail::Trail;
@@ -88,7 +89,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     world.initial_heap = (region.mark(), region.content().to_vec());
     world.initial_keys = world.keys.len();
     let destructors = world.image.destructors.iter();
-    world.initial_at_exit = destructors.map(|&function| (function, 0)).collect();
+    let destructors = destructors.map(|&function| (function, DESTRUCTOR));
+    world.initial_at_exit = destructors.collect();
     world.initial_at_exit.append(&mut world.at_exit);
     let has_ends = has_ends || !world.initial_at_exit.is_empty();
     (world.has_ends, world.deletes_keys) = (has_ends, deletes_keys);
@@ -103,8 +105,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     Ok(())
 }
 
-/// Sets what is told if the program fails or does what cannot be explored before it comes to `main`.
-/// The process then ends with exit code 3.
+/// Sets the function that reports what a constructor of the program must not do: a failure, or
+/// something that only the exploration can do. The process then ends with exit code 3.
 pub fn on_refusal_before_main(tell: fn(&str)) {
     _ = BEFORE_MAIN.set(tell);
 }

@@ -1,6 +1,6 @@
 //! The next step of a thread: whether it is possible, what it waits for and what it claims.
-//! Explorers ask this very often. Most threads have ended or wait for nothing, so these cases come
-//! first.
+//! Explorers query this very often. Most threads have ended or wait for nothing, so these cases
+//! come first.
 
 use mazurka_core::{Access, AccessKind, Claims, ProcessId, Status, Wait};
 

@@ -40,13 +40,47 @@ fn object_of(pending: &Pending) -> String {
     }
 }
 
-/// Returns the file and the line of a return address.
+/// Returns the file and the line of a return address. The file is seen from the folder of the
+/// program.
 fn line_of(pc: usize) -> (String, usize) {
     let world = world();
     let found = world.image.symbols.line(world.address_of(pc));
     found.map_or((String::new(), 0), |(file, line)| {
-        (short(file).to_owned(), line as usize)
+        let main_file = &world.settings.main_file;
+        let folder = main_file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        (seen_from(folder, file), line as usize)
     })
+}
+
+/// Returns the file of a place if it is not the main file.
+fn other_file(file: String) -> Option<String> {
+    let is_main = file.is_empty() || file == short(&world().settings.main_file);
+    (!is_main).then_some(file)
+}
+
+/// Returns the path of a file as seen from a folder: `../inc/a.h` is `inc/a.h` seen from `src`. Both
+/// are relative to the same folder, or absolute.
+fn seen_from(folder: &str, file: &str) -> String {
+    let file = file.strip_prefix("./").unwrap_or(file);
+    let folder = folder.strip_prefix("./").unwrap_or(folder);
+    let parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    // Nothing is known about the names of folders above.
+    if file.starts_with('/') != folder.starts_with('/') || parts.contains(&"..") {
+        return file
+            .strip_prefix(&format!("{folder}/"))
+            .unwrap_or(file)
+            .to_owned();
+    }
+    let mut rest: Vec<&str> = file.split('/').filter(|part| !part.is_empty()).collect();
+    let pairs = parts.iter().zip(&rest[..rest.len().saturating_sub(1)]);
+    let common = pairs.take_while(|(a, b)| a == b).count();
+    rest.drain(..common);
+    let up = "../".repeat(parts.len() - common);
+    // Headers of the system keep their paths.
+    if common == 0 && file.starts_with('/') {
+        return file.to_owned();
+    }
+    up + &rest.join("/")
 }
 
 /// Describes an operation for a step: `f: store(x)`.
@@ -99,6 +133,7 @@ pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>)
     for note in notes {
         text += &format!(", {note}");
     }
+    let (file, line) = line_of(pending.pc);
     let (read, written) = values.unwrap_or((None, None));
     let binding = |value: i64| Binding {
         name: object.clone(),
@@ -113,7 +148,8 @@ pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>)
         process: world.table.path(process).to_string(),
         outcomes: Default::default(),
         label: text,
-        line: line_of(pending.pc).1,
+        line,
+        file: other_file(file),
         enabled: Vec::new(),
         reads: read.map(binding).into_iter().collect(),
         changes: written.map(change).into_iter().collect(),
@@ -208,7 +244,7 @@ impl Narrator for Machine {
                 what: format!("{what}, in {function} ({file}:{line})"),
                 held_by,
                 line,
-                file: None,
+                file: other_file(file),
             });
         }
         all
@@ -270,5 +306,24 @@ impl Narrator for Machine {
             })
         });
         held.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_seen_from_a_folder() {
+        assert_eq!(seen_from("", "m.c"), "m.c");
+        assert_eq!(seen_from("src", "src/m.c"), "m.c");
+        assert_eq!(seen_from("./src", "src/sub/h.h"), "sub/h.h");
+        assert_eq!(seen_from("src", "inc/h.h"), "../inc/h.h");
+        assert_eq!(seen_from("/w/src", "/w/inc/h.h"), "../inc/h.h");
+        assert_eq!(seen_from("/w/src", "/usr/include/h.h"), "/usr/include/h.h");
+        assert_eq!(seen_from("src", "/usr/include/h.h"), "/usr/include/h.h");
+        assert_eq!(seen_from("../src", "../src/h.h"), "h.h");
+        assert_eq!(seen_from("../src", "../inc/h.h"), "../inc/h.h");
+        assert_eq!(seen_from("../src", "h.h"), "h.h");
     }
 }

@@ -39,8 +39,8 @@ pub(crate) enum Request {
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
 /// A coroutine. It is never dropped: the stack belongs to C code, which has no destructors that
-/// must run. Frames of the runtime on it own nothing, because they may be resumed never or more
-/// than once.
+/// must run. Frames of the runtime on it must not own anything, because they may never be resumed,
+/// or more than once.
 pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
 /// What a waiting thread waits for.
@@ -179,7 +179,7 @@ pub(crate) struct Cell {
     pub version: u32,
     /// The thread that has destroyed it.
     pub destroyed: Option<ProcessId>,
-    /// How many objects have been at its address before the one that is there now.
+    /// Number of earlier objects at its address.
     pub generation: u32,
     /// Whether it is a semaphore.
     pub semaphore: bool,

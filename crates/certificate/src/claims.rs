@@ -1,12 +1,13 @@
-//! The accesses that a step may make on any of its paths, and the conditions that it may have to
+//! The accesses that a step may make on any of its paths, and the condition that it may have to
 //! wait for.
 //!
 //! The analysis follows all paths from a mark to the end of the step, through both sides of each
-//! test. It starts from the locals of the process alone, so the claims cannot change before the
-//! step is made. An index over locals that the step has not changed selects one element; any other
-//! claims the whole array. In a value such as `if e then f else g`, only the side that these locals
-//! select is followed. `lang/src/code/claims.rs` computes about the same for explorers, by other
-//! means. The analysis here may claim a little less; it is sound on its own.
+//! test. It depends only on the locals of the process, so the claims cannot change before the step
+//! is made. An index over locals that the step has not changed selects one element; any other index
+//! claims the whole array. In a value such as `if e then f else g`, the walk follows only the side
+//! that these locals select. `lang/src/code/claims.rs` computes similar claims for explorers, by
+//! another method. This analysis may claim less than the other; its soundness does not depend on
+//! the other.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use mazurka_lang::flat::{Flat, Op, Range};
 
 use crate::machine::{Machine, Obstacle, Thread};
 
-/// How a cell is touched. Two touches of one cell conflict unless both are reads.
+/// The kind of an access. Two accesses to one cell conflict unless both are reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Touch {
     Read,
@@ -24,7 +25,7 @@ pub(crate) enum Touch {
     Release,
 }
 
-/// A range of cells, and how they are touched.
+/// A range of cells, with the kind of the access to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Claim {
     pub first: u32,
@@ -44,16 +45,16 @@ impl Claim {
 pub(crate) enum Wait {
     /// Nothing, or the ends of processes, which stay ended.
     Free,
-    /// This lock, and the step only acquires it.
+    /// This lock. The step does nothing else but acquire it.
     Lock(u32),
-    /// A condition, or several things at once.
+    /// A condition, or several obstacles.
     Guard {
-        /// Whether it may also wait for the end of a process.
+        /// Whether the step may also wait for the end of a process.
         joins: bool,
     },
 }
 
-/// The known properties of a step before it is made.
+/// The result of the analysis of a step that is not made yet.
 #[derive(Clone, Debug)]
 pub(crate) struct NextStep {
     pub claims: Vec<Claim>,
@@ -67,7 +68,8 @@ impl NextStep {
         pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
     }
 
-    /// Returns whether it may acquire a lock; `None` if it claims at most to read it.
+    /// Returns whether the step may acquire a lock; `None` if its claims on the lock are reads at
+    /// most.
     pub fn takes(&self, lock: u32) -> Option<bool> {
         let touches = |claim: &&Claim| {
             claim.touch != Touch::Read && (claim.first..claim.first + claim.len).contains(&lock)
@@ -77,14 +79,14 @@ impl NextStep {
         Some(first != Touch::Release || claims.any(|touch| touch != Touch::Release))
     }
 
-    /// Returns the locks that it may release.
+    /// Returns the locks that the step may release.
     pub fn released(&self) -> impl Iterator<Item = u32> {
         let gives = |claim: &&Claim| claim.touch == Touch::Release;
         let claims = self.claims.iter().filter(gives);
         claims.flat_map(|claim| claim.first..claim.first + claim.len)
     }
 
-    /// Whether the steps conflict for a reason other than locks.
+    /// Whether the steps conflict in a cell other than a lock.
     pub fn conflicts_beside_locks(&self, other: &NextStep) -> bool {
         let plain = |claim: &&Claim| matches!(claim.touch, Touch::Read | Touch::Write);
         let mut pairs = self.claims.iter().filter(plain);
@@ -92,13 +94,13 @@ impl NextStep {
     }
 }
 
-/// The depth to which calls are followed; a step with deeper calls claims everything.
+/// The depth to which calls are followed. A step with deeper calls claims everything.
 const MOST_CALLS: usize = 64;
 
 /// The number of local states whose steps are cached.
 const MOST_KNOWN: usize = 1 << 16;
 
-/// A cache of steps by the local states of processes.
+/// A cache of the analysed steps, by the local states of processes.
 #[derive(Default)]
 pub(crate) struct Steps {
     known: HashMap<Thread, Rc<NextStep>>,
@@ -130,8 +132,8 @@ struct WalkPosition {
     open: bool,
     merged: bool,
     atomic: u32,
-    /// The return addresses, outermost first: those from before the step, and those of calls that
-    /// the step has made.
+    /// The return addresses, outermost first: those of calls made before the step, then those of
+    /// calls that the step has made.
     returns: Vec<u32>,
 }
 
@@ -144,11 +146,14 @@ struct KnownValues {
 }
 
 impl KnownValues {
-    /// Keeps the values that are also known on another path. Returns whether any was dropped.
+    /// Keeps only the values that have the same known value on another path. Returns whether any
+    /// value was removed.
     fn meet(&mut self, other: &KnownValues) -> Result<bool, Obstacle> {
         let same = self.operands.len() == other.operands.len();
         if !same || self.frames.len() != other.frames.len() {
-            return Err(Obstacle::Beyond("two ways to one instruction do not agree"));
+            return Err(Obstacle::Beyond(
+                "two paths to one instruction have different stacks",
+            ));
         }
         let mut less = false;
         let mine = self.frames.iter_mut().flatten().chain(&mut self.operands);
@@ -167,7 +172,7 @@ impl KnownValues {
     }
 }
 
-/// The analysis of one step: a worklist walk over the code from its mark, and what it has found.
+/// The analysis of one step: a worklist walk over the code from its mark, with its results.
 struct ClaimWalk<'w, 'a> {
     machine: &'w Machine<'a>,
     flat: Flat<'a>,
@@ -179,14 +184,14 @@ struct ClaimWalk<'w, 'a> {
     mark: u32,
     start: KnownValues,
     returns: Vec<u32>,
-    /// The size of the largest frame, which is used for all frames.
+    /// The size of the largest frame. All frames of the walk have this size.
     frame: usize,
     /// Whether some calls were too deep to follow.
-    lost: bool,
+    incomplete: bool,
 }
 
 /// Returns the number of operands of an instruction that only computes a value.
-fn takes(op: Op) -> Option<usize> {
+fn operand_count(op: Op) -> Option<usize> {
     Some(match op {
         Op::Const(_) | Op::Local(_) | Op::Load(_) | Op::ArithLocals(..) => 0,
         Op::LocalAt(_) | Op::LoadAt(_) | Op::Within(_) | Op::Not | Op::Neg(_) => 1,
@@ -218,7 +223,7 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
             },
             returns: thread.calls.iter().map(|&(pc, _)| pc).collect(),
             frame,
-            lost: false,
+            incomplete: false,
         }
     }
 
@@ -236,8 +241,8 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
             let known = self.seen[&at].clone();
             self.follow(at, known)?;
         }
-        // The known values are final now, and so are the selected elements.
-        let settled: Vec<(u32, Option<i64>)> = self
+        // The known values are final now, so the selected elements can be determined.
+        let indices: Vec<(u32, Option<i64>)> = self
             .seen
             .iter()
             .map(|(at, known)| {
@@ -247,10 +252,10 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
                 (at.pc, index.and_then(|index| known.operands[index]))
             })
             .collect();
-        for (pc, index) in settled {
+        for (pc, index) in indices {
             self.claim(pc, index);
         }
-        if self.lost {
+        if self.incomplete {
             let all = self.machine.watching.len() as u32;
             self.add(0..all, Touch::Write);
         }
@@ -266,14 +271,14 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
     }
 
     fn reach(&mut self, at: WalkPosition, known: KnownValues) -> Result<(), Obstacle> {
-        let goes_on = match self.seen.get_mut(&at) {
+        let changed = match self.seen.get_mut(&at) {
             Some(old) => old.meet(&known)?,
             None => {
                 self.seen.insert(at.clone(), known);
                 true
             }
         };
-        if goes_on {
+        if changed {
             self.work.push(at);
         }
         Ok(())
@@ -356,7 +361,7 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
             Op::Call(procedure) => {
                 let entry = self.flat.procedures[procedure as usize];
                 if at.returns.len() >= self.returns.len() + MOST_CALLS {
-                    self.lost = true;
+                    self.incomplete = true;
                     return Ok(());
                 }
                 let first = known.operands.len().checked_sub(entry.params as usize);
@@ -372,12 +377,12 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
                 at.pc = pc;
                 known.frames.pop();
                 if known.frames.is_empty() {
-                    // The frame of a caller from before the step.
+                    // The step returns to a frame of a call made before the step.
                     known.frames.push(vec![None; self.frame]);
                 }
             }
             op => {
-                let Some(count) = takes(op) else {
+                let Some(count) = operand_count(op) else {
                     return Err(Obstacle::Beyond(
                         "an instruction that this checker does not know",
                     ));
@@ -391,7 +396,8 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
         self.reach(at, known)
     }
 
-    /// Adds what an instruction may touch, given its index if that is known.
+    /// Adds the accesses that an instruction may make. `index`: the value of its index, if it is
+    /// known.
     fn claim(&mut self, pc: u32, index: Option<i64>) {
         let one = |cell: u32| cell..cell + 1;
         let element = |range: Range| match index {
@@ -418,8 +424,9 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
         self.add(cells, touch);
     }
 
-    /// Adds cells. Writes to two variables of one invariant conflict: a pseudo-cell after all
-    /// cells stands for the invariant.
+    /// Adds an access to cells. A write to a variable of an invariant also writes a pseudo-cell of
+    /// the invariant, so writes to two variables of one invariant conflict. The pseudo-cells come
+    /// after all cells.
     fn add(&mut self, cells: std::ops::Range<u32>, touch: Touch) {
         if cells.is_empty() {
             return;
@@ -430,10 +437,10 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
             touch,
         });
         if touch == Touch::Write {
-            let behind = self.machine.watching.len() as u32;
+            let first_pseudo_cell = self.machine.watching.len() as u32;
             let watched = cells.flat_map(|cell| &self.machine.watching[cell as usize]);
             let invariants = watched.map(|&number| Claim {
-                first: behind + number,
+                first: first_pseudo_cell + number,
                 len: 1,
                 touch,
             });
@@ -444,12 +451,16 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
 
     fn wait(&self) -> Wait {
         let join = |pc: &u32| matches!(self.flat.ops[*pc as usize], Op::Join | Op::JoinAll);
-        let joins = self.lost || self.waits.iter().any(join);
+        let joins = self.incomplete || self.waits.iter().any(join);
         match self.waits[..] {
-            _ if self.lost => Wait::Guard { joins },
+            _ if self.incomplete => Wait::Guard { joins },
             _ if self.waits.iter().all(join) => Wait::Free,
             [only] => match self.claims[..] {
-                [lock] if lock.touch == Touch::Acquire && lock.len == 1 && self.straight(only) => {
+                [lock]
+                    if lock.touch == Touch::Acquire
+                        && lock.len == 1
+                        && self.is_straight_line(only) =>
+                {
                     Wait::Lock(lock.first)
                 }
                 _ => Wait::Guard { joins },
@@ -458,13 +469,13 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
         }
     }
 
-    /// Whether only the index is computed between the mark and this instruction.
-    fn straight(&self, to: u32) -> bool {
+    /// Whether nothing but the index is computed between the mark and this instruction.
+    fn is_straight_line(&self, to: u32) -> bool {
         let between = self.mark as usize + 1..to as usize;
         self.mark < to
             && self.flat.ops[between]
                 .iter()
-                .all(|&op| takes(op).is_some() || op == Op::BeginAtomic)
+                .all(|&op| operand_count(op).is_some() || op == Op::BeginAtomic)
     }
 }
 

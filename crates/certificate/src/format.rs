@@ -1,7 +1,7 @@
-//! The file format: the text of the program, how to read it, and the evidence as bytes.
+//! The file format: the text of the program, its settings and limits, and the evidence as bytes.
 //!
-//! A certificate is untrusted input: every length is compared with the rest of the file before
-//! anything is allocated.
+//! A certificate is untrusted input, so every length is compared with the rest of the file before
+//! memory is allocated.
 
 use crate::Rejected;
 
@@ -63,7 +63,7 @@ impl Certificate {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejected> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             return Err(Rejected::Malformed(
-                "it does not begin as certificates of this version do",
+                "it does not begin like a certificate of this version",
             ));
         };
         let mut reader = Reader::new(rest);
@@ -72,7 +72,7 @@ impl Certificate {
             1 => Kind::Stateful,
             _ => return Err(Rejected::Malformed("an unknown kind of evidence")),
         };
-        // A greater number would let one step run beyond any limit.
+        // Without this bound, the file could make a step run without limit.
         let most_jumps = reader.number()?.min(MOST_JUMPS);
         let source = reader.text()?;
         let count = reader.length()?;
@@ -91,7 +91,7 @@ impl Certificate {
                 evidence,
             })
         } else {
-            Err(Rejected::Malformed("something follows its end"))
+            Err(Rejected::Malformed("there is data after its end"))
         }
     }
 }
@@ -101,7 +101,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// Appends a number: seven bits a byte, the least first, the top bit set on all but the last.
+/// Appends a number with seven bits in each byte, the least significant bits first. All bytes but
+/// the last have the top bit set.
 pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -115,7 +116,7 @@ pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put(out, ((number << 1) ^ (number >> 63)) as u64);
 }
 
-/// Reads what [`put`] and [`put_signed`] wrote.
+/// A reader of the encoding of [`put`] and [`put_signed`].
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     pub rest: &'a [u8],
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// Reads a length of a list whose items take at least a byte each.
+    /// Reads the length of a list. Each of its items takes at least one byte.
     pub fn length(&mut self) -> Result<usize, Rejected> {
         let length = usize::try_from(self.number()?).ok();
         let fits = length.filter(|&length| length <= self.rest.len());

@@ -1,11 +1,11 @@
 //! Certificates: evidence for the verdict "verified" that a small program can check.
 //!
-//! A search says that a program is verified; a certificate shows it. [`Certificate::check`] reads
+//! A search claims that a program is verified; a certificate shows it. [`Certificate::check`] loads
 //! the program again and checks the evidence with an independent interpreter. It trusts
 //!
-//! - the parser and the lowering of `mazurka-lang`: the text means what its
-//!   [instructions](mazurka_lang::flat) say;
-//! - this crate.
+//! - the parser and the lowering of `mazurka-lang`: the [instructions](mazurka_lang::flat) have the
+//!   meaning of the text;
+//! - the code of this crate.
 //!
 //! It does not trust explorers, the analysis of claims, the machines of `lang`, or anything
 //! in the file.
@@ -40,21 +40,21 @@ use mazurka_lang::flat::Flat;
 use mazurka_lang::{Code, Setting};
 
 /// The number of steps between two calls of `go_on`.
-const LOOK_AFTER: u64 = 32;
+const STEPS_PER_CHECK: u64 = 32;
 
-/// Why a certificate is rejected.
+/// The reason why a certificate is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// It is not a certificate.
+    /// The file is not a certificate.
     #[error("this is not a certificate: {0}")]
     Malformed(&'static str),
-    /// Its program has mistakes.
+    /// The program has mistakes.
     #[error("its program cannot be read: {0}")]
     Program(String),
-    /// Its tree does not contain every execution.
+    /// The tree does not contain every execution.
     #[error("the tree of executions is not complete: it has {0}")]
     Tree(&'static str),
-    /// Its set of states is not closed under steps, or its ranks are wrong.
+    /// The set of states is not closed under steps, or the ranks are wrong.
     #[error("the set of states is not closed: {0}")]
     States(&'static str),
     /// The checker cannot handle this program.
@@ -68,11 +68,11 @@ pub enum Rejected {
 /// The properties of all executions that the evidence shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The number of steps of the tree, or of states.
+    /// The number of steps of the tree, or the number of states.
     pub steps: u64,
-    /// The number of runs of the tree; 0 for states.
+    /// The number of runs of the tree; 0 for a set of states.
     pub executions: u64,
-    /// The number of blocked runs: runs that were cut because other runs cover them.
+    /// The number of blocked runs, which were cut because other runs cover them.
     pub blocked: u64,
     /// The number of runs that a false `assume` discards.
     pub discarded: u64,
@@ -80,33 +80,33 @@ pub struct Facts {
     pub failures: u64,
     /// The number of deadlocks.
     pub deadlocks: u64,
-    /// The number of parts of the state graph in which a run may stay forever although some process
-    /// should end; 0 for a tree, which is finite.
+    /// The number of classes of states in which a run may stay forever although some process should
+    /// end; 0 for a tree, which is finite.
     pub livelocks: u64,
-    /// The number of temporal properties that do not hold. `None` if the evidence says nothing
-    /// about them, as for a tree, or for a set of states if they mention locals.
+    /// The number of temporal properties that do not hold. `None` if the evidence does not decide
+    /// them: for a tree, and for a set of states if they mention locals.
     pub broken: Option<u64>,
-    /// Whether two final states differ in what is observed.
+    /// Whether two final states differ in observed cells.
     pub results_differ: bool,
 }
 
-/// A completed certificate, and what it shows.
+/// A completed certificate, and the facts that it shows.
 #[derive(Clone, Debug)]
 pub struct MendedCertificate {
     /// The certificate with the missing parts added.
     pub certificate: Certificate,
     /// The number of children that were missing.
     pub missing: u64,
-    /// The number of children that were dropped, with all that follows them, because others
-    /// cover them.
+    /// The number of children that were removed, with their subtrees, because other children cover
+    /// them.
     pub superfluous: u64,
-    /// The properties that it shows.
+    /// The facts that it shows.
     pub facts: Facts,
 }
 
 impl Certificate {
-    /// Makes a certificate for a program by an independent search: a tree by source sets, or all
-    /// states. Calls `go_on` regularly, and stops if it returns false.
+    /// Makes a certificate for a program by an independent search: a tree by source sets, or the
+    /// set of all states. Calls `go_on` regularly, and stops if it returns false.
     pub fn grow(
         kind: Kind,
         source: &str,
@@ -132,7 +132,7 @@ impl Certificate {
         }
     }
 
-    /// Adds what the tree of a certificate lacks.
+    /// Adds the missing parts of the tree of a certificate.
     pub fn mend(&self, go_on: &mut dyn FnMut() -> bool) -> Result<MendedCertificate, Rejected> {
         let code = self.code()?;
         let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
@@ -151,7 +151,7 @@ impl Certificate {
         })
     }
 
-    /// Checks the certificate. Returns what it shows.
+    /// Checks the certificate. Returns the facts that it shows.
     pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Facts, Rejected> {
         let code = self.code()?;
         let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
@@ -159,16 +159,18 @@ impl Certificate {
             return stateful::check(&mut machine, &self.evidence, go_on);
         }
         let walk = stateless::TreeWalk::new(&mut machine)?;
-        let mut written = stateless::Written(Reader::new(&self.evidence));
+        let mut written = stateless::RecordedChildren(Reader::new(&self.evidence));
         let facts = walk.all(&mut written, &mut Vec::new(), go_on)?;
         if written.0.rest.is_empty() {
             Ok(facts)
         } else {
-            Err(Rejected::Malformed("the tree goes on behind its end"))
+            Err(Rejected::Malformed(
+                "there is data after the end of the tree",
+            ))
         }
     }
 
-    /// Loads its program.
+    /// Loads the program of the certificate.
     pub fn code(&self) -> Result<Code, Rejected> {
         let set = |(name, value): &(String, String)| Setting {
             name: name.clone(),

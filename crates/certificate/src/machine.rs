@@ -1,7 +1,7 @@
 //! A plain interpreter of the lowered program, written for clarity and not for speed.
 //!
-//! A process rests at a mark. Its step runs from there to the next mark that it may not swallow
-//! (see `lang/src/code/mod.rs`), on a copy of the state that is thrown away if the step must wait.
+//! A process rests at a mark. Its step runs to the next mark that it does not swallow (see
+//! `lang/src/code/mod.rs`), on a copy of the state that is dropped if the step must wait.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,10 +10,10 @@ use mazurka_lang::flat::{Entry, Flat, Op, Range};
 
 use crate::number::{self, Undefined};
 
-/// The number of a process; processes are numbered in the order in which they are met.
+/// The number of a process. Processes are numbered in the order in which they are started.
 pub(crate) type Process = u32;
 
-/// The condition of a process.
+/// The life state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
     Unborn,
@@ -23,7 +23,7 @@ pub(crate) enum Life {
     Discarded,
 }
 
-/// A process in a state. For one that is not alive, only `life` is kept.
+/// A process in a state. If it is not alive, all fields but `life` have default values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Thread {
     pub life: Life,
@@ -31,9 +31,10 @@ pub(crate) struct Thread {
     pub pc: u32,
     /// The number of children that it has started.
     children: u32,
-    /// Where the current frame begins.
+    /// The first slot of the current frame.
     base: u32,
-    /// For each call around, the return address and where the caller's frame begins.
+    /// For each call that has not returned, the return address and the first slot of the caller's
+    /// frame.
     pub calls: Vec<(u32, u32)>,
     /// The slots of all frames.
     slots: Vec<i64>,
@@ -69,7 +70,7 @@ impl Thread {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub cells: Vec<i64>,
-    /// Shared with neighbouring states, in which most of them are the same.
+    /// The processes. Neighbouring states share those that are equal.
     pub threads: Vec<Rc<Thread>>,
 }
 
@@ -87,7 +88,7 @@ impl State {
     }
 }
 
-/// Why a step goes wrong.
+/// A failure or a false `assume` in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mishap {
     /// A failure of the program.
@@ -96,7 +97,7 @@ pub(crate) enum Mishap {
     Discarded,
 }
 
-/// A value that a `choose` gave, and the range it was chosen from.
+/// A value that a `choose` returned, and the range that it was chosen from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub value: i64,
@@ -117,18 +118,18 @@ pub(crate) struct MadeStep {
     written: Vec<u32>,
 }
 
-/// Why a step is impossible.
+/// The reason why a step is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// It must wait.
+    /// The step must wait.
     Waits,
     /// A given outcome does not exist.
     NoSuchOutcome,
-    /// The checker cannot say what it does.
+    /// The checker cannot determine the effect of the step.
     Beyond(&'static str),
 }
 
-/// Why an instruction was not executed.
+/// The reason why an instruction was not executed.
 enum Halt {
     Obstacle(Obstacle),
     Mishap(Mishap),
@@ -151,7 +152,7 @@ const NO_OPERAND: Halt = Halt::Obstacle(Obstacle::Beyond("an instruction lacks i
 /// A program, and the numbers of its processes.
 pub(crate) struct Machine<'a> {
     pub flat: Flat<'a>,
-    /// The number of each child, by its parent and its number among the parent's children.
+    /// The number of each child process, by its parent and its index among the parent's children.
     table: HashMap<(Process, u32), Process>,
     /// The invariants over each cell.
     pub watching: Vec<Vec<u32>>,
@@ -203,13 +204,13 @@ impl<'a> Machine<'a> {
             work.run(process, false)?;
         }
         for number in 0..self.invariants.len() as u32 {
-            self.look(number, &state, &mut made)?;
+            self.check_invariant(number, &state, &mut made)?;
         }
         Ok((state, made))
     }
 
-    /// Makes the step of a live process. If it is impossible, the state is meaningless, and the
-    /// processes that it would have started have no numbers.
+    /// Makes the step of a live process. If it is impossible, the state has no meaning afterwards,
+    /// and the processes that it would have started get no numbers.
     pub fn step(
         &mut self,
         state: &mut State,
@@ -224,13 +225,13 @@ impl<'a> Machine<'a> {
         made
     }
 
-    /// Returns how many children have numbers.
+    /// Returns the number of child processes that have numbers.
     pub fn known_children(&self) -> usize {
         self.table.len()
     }
 
-    /// Forgets the numbers of all but the first `known` children. The evidence numbers processes as
-    /// they are started, so steps that are only tried must not consume numbers.
+    /// Removes the numbers of all but the first `known` children. The evidence numbers processes in
+    /// the order of their starts, so steps that are only tried must not use up numbers.
     pub fn forget_children(&mut self, known: usize) {
         if self.table.len() > known {
             let next = (self.flat.processes.len() + known) as Process;
@@ -262,7 +263,7 @@ impl<'a> Machine<'a> {
             watched.sort_unstable();
             watched.dedup();
             for number in watched {
-                if !self.look(number, state, &mut made)? {
+                if !self.check_invariant(number, state, &mut made)? {
                     state.threads[process as usize] = Rc::new(Thread::halted(Life::Failed));
                 }
             }
@@ -279,8 +280,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether an invariant holds; a failure is recorded if not.
-    fn look(&self, number: u32, state: &State, made: &mut MadeStep) -> Result<bool, Obstacle> {
+    /// Whether an invariant holds. If it does not, records a failure.
+    fn check_invariant(
+        &self,
+        number: u32,
+        state: &State,
+        made: &mut MadeStep,
+    ) -> Result<bool, Obstacle> {
         let holds = self.holds(self.invariants[number as usize], state)?;
         if !holds {
             made.mishaps.push(Mishap::Failure);
@@ -288,7 +294,7 @@ impl<'a> Machine<'a> {
         Ok(holds)
     }
 
-    /// Whether a condition over cells holds. A condition without a value does not.
+    /// Whether a condition over cells holds. A condition without a value does not hold.
     pub fn holds(&self, condition: &[Op], state: &State) -> Result<bool, Obstacle> {
         let mut operands = Operands(Vec::new());
         let mut pc = 0;
@@ -328,7 +334,7 @@ impl<'a> Machine<'a> {
 /// The operand stack.
 struct Operands(Vec<i64>);
 
-/// Returns the place that an index selects.
+/// Returns the cell or slot that an index selects.
 fn selected(range: Range, index: i64) -> Result<u32, Halt> {
     let inside = u32::try_from(index).ok().filter(|&at| at < range.len);
     inside.map(|at| range.first + at).ok_or(FAILURE)
@@ -384,12 +390,12 @@ struct StepInProgress<'w, 'a, 'g> {
     machine: &'w mut Machine<'a>,
     state: &'w mut State,
     made: &'w mut MadeStep,
-    /// The given outcomes that are left.
+    /// The given outcomes that are not used yet.
     given: &'g [i64],
     jumps: u64,
 }
 
-/// The marks that a step swallows.
+/// The state that decides which marks a step swallows.
 #[derive(Default)]
 struct SwallowedMarks {
     /// Whether it swallows the next mark.
@@ -474,7 +480,7 @@ impl<'w, 'a, 'g> StepInProgress<'w, 'a, 'g> {
         Ok(())
     }
 
-    /// Executes one instruction. Returns the condition of the process if it stops here.
+    /// Executes one instruction. Returns the life state of the process if the process stops at it.
     fn instruction(
         &mut self,
         process: Process,
@@ -616,7 +622,8 @@ impl<'w, 'a, 'g> StepInProgress<'w, 'a, 'g> {
         Ok(None)
     }
 
-    /// Every loop jumps and every recursion calls, so counting these bounds the work.
+    /// Counts a jump or a call. Every loop jumps and every recursion calls, so this bounds the
+    /// work.
     fn jump(&mut self) -> Result<(), Halt> {
         self.jumps += 1;
         if self.jumps <= self.machine.most_jumps {
@@ -679,7 +686,7 @@ impl<'w, 'a, 'g> StepInProgress<'w, 'a, 'g> {
         Ok(value)
     }
 
-    /// Starts a child, which does its local work at once; returns its handle.
+    /// Starts a child process, which does its local work at once. Returns its handle.
     fn spawn(&mut self, parent: Process, pc: u32, slots: Vec<i64>) -> Result<i64, Halt> {
         let thread = Rc::make_mut(&mut self.state.threads[parent as usize]);
         let number = thread.children;

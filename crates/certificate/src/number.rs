@@ -1,9 +1,9 @@
-//! Arithmetic from its definition: compute exactly, then wrap to the type.
+//! Arithmetic by its definition: compute the exact result, then wrap it to the type.
 
 use mazurka_lang::flat::{Arith, Compare};
 use mazurka_lang::hir::Type;
 
-/// Why a computation has no value.
+/// The reason why a computation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Undefined {
     DivisionByZero,
@@ -11,16 +11,16 @@ pub(crate) enum Undefined {
     OutOfRange,
 }
 
-/// Returns the number that a value of this type stands for.
-fn exact(ty: Type, value: i64) -> i128 {
+/// Returns the number that a stored value of this type represents.
+fn number_of(ty: Type, value: i64) -> i128 {
     match ty {
         Type::Unsigned(64) => i128::from(value as u64),
         _ => i128::from(value),
     }
 }
 
-/// Returns the value of a type for a number.
-fn keep(ty: Type, number: i128) -> Result<i64, Undefined> {
+/// Returns the stored value of a number, wrapped to the type.
+fn wrapped(ty: Type, number: i128) -> Result<i64, Undefined> {
     match ty {
         Type::Signed(bits) => {
             let unused = 128 - u32::from(bits);
@@ -33,7 +33,7 @@ fn keep(ty: Type, number: i128) -> Result<i64, Undefined> {
 
 /// Computes `a op b`.
 pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
-    let (x, y) = (exact(ty, a), exact(ty, b));
+    let (x, y) = (number_of(ty, a), number_of(ty, b));
     let number = match op {
         Arith::Div | Arith::Rem if y == 0 => return Err(Undefined::DivisionByZero),
         Arith::Add => x + y,
@@ -49,7 +49,7 @@ pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefine
                 Type::Signed(bits) | Type::Unsigned(bits) => i128::from(bits),
                 _ => 64,
             };
-            // A negative amount counts as a large one.
+            // A negative amount counts as a large amount.
             match (op, (0..width).contains(&y)) {
                 (Arith::Shl, true) => x << y,
                 (Arith::Shl, false) => 0,
@@ -59,22 +59,22 @@ pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefine
             }
         }
     };
-    keep(ty, number)
+    wrapped(ty, number)
 }
 
 /// Computes `-a`.
 pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
-    keep(ty, -exact(ty, a))
+    wrapped(ty, -number_of(ty, a))
 }
 
-/// Whether `a op b` holds; `unsigned`: for `u64` values.
+/// Whether `a op b` holds. `unsigned`: whether the values are `u64`.
 pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
     let ty = if unsigned {
         Type::Unsigned(64)
     } else {
         Type::Int
     };
-    let order = exact(ty, a).cmp(&exact(ty, b));
+    let order = number_of(ty, a).cmp(&number_of(ty, b));
     match op {
         Compare::Eq => order.is_eq(),
         Compare::Ne => order.is_ne(),

@@ -1,27 +1,27 @@
-//! A set of states that is closed under steps: how to check that, and how to make one.
+//! The check and the construction of a set of states that is closed under steps.
 //!
 //! A set that contains the initial state and the successors of each of its states contains every
-//! reachable state. Steps with a false `assume` are omitted: they lead to discarded runs. A failure
-//! that counts has no such step before it, so the run up to the failure is in the set.
+//! reachable state. Steps with a false `assume` are omitted, because they lead to discarded runs. A
+//! failure that counts has no such step before it, so the run up to the failure is in the set.
 //!
 //! Each state has a *rank*, and no step leads to a higher rank. So an infinite run stays in one
 //! class of equal rank from some point on. Such a run is a livelock only if a weakly fair scheduler
-//! allows it, which it does not if some process is ready in every state of the class and all of its
-//! steps leave the class.
+//! allows it. The scheduler does not allow it if some process is ready in every state of the class
+//! and all of its steps leave the class.
 //!
-//! Evidence: for each state but the first, the number of a predecessor, the process whose step
-//! leads from there to it, and the outcomes of that step; then the ranks, and those of temporal
-//! properties (`temporal.rs`). States are computed and not read, so a file cannot contain an
-//! unreachable state.
+//! The evidence contains, for each state but the first, the number of a predecessor, the process
+//! whose step leads from the predecessor to the state, and the outcomes of that step; then the
+//! ranks, and the ranks for temporal properties (`temporal.rs`). The checker computes the states,
+//! so a file cannot contain an unreachable state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::temporal::{Exits, Graph, is_decided};
-use crate::{Facts, LOOK_AFTER, Rejected};
+use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
-/// The most numbers that all states may have together.
+/// The greatest size of all states together, in numbers.
 const MOST_NUMBERS: usize = 1 << 28;
 
 pub(crate) fn beyond(obstacle: Obstacle) -> Rejected {
@@ -32,7 +32,7 @@ pub(crate) fn beyond(obstacle: Obstacle) -> Rejected {
     }
 }
 
-/// The states, each once, with their numbers.
+/// The different states, with their numbers.
 #[derive(Default)]
 struct States {
     numbers: HashMap<State, u32>,
@@ -55,9 +55,9 @@ impl States {
     }
 }
 
-/// Visits the successors of a state by the next step of a process, one for each combination of
-/// choices. Returns whether the process is ready.
-fn followers(
+/// Calls `each` for the successors of a state by the next step of a process, one for each
+/// combination of choices. Returns whether the process is ready.
+fn for_each_successor(
     machine: &mut Machine<'_>,
     state: &State,
     process: Process,
@@ -90,15 +90,15 @@ fn followers(
 /// The states of one rank.
 #[derive(Default)]
 pub(crate) struct Class {
-    /// The processes that are ready in all of its states so far.
+    /// The processes that are ready in all states of the class so far.
     ready: Option<Vec<Process>>,
     /// The processes with a step that stays in the class.
     inside: Vec<Process>,
 }
 
 impl Class {
-    /// Adds a state: the processes that are ready in it, and those with a step that stays in
-    /// the class.
+    /// Adds a state. `ready`: the processes that are ready in it. `inside`: the processes with a
+    /// step from it that stays in the class.
     pub fn add(&mut self, ready: &[Process], inside: &[Process]) {
         self.inside.extend(inside);
         self.inside.sort_unstable();
@@ -111,18 +111,19 @@ impl Class {
 
     /// Whether a fair run may stay in the class.
     pub fn has_a_fair_run(&self) -> bool {
-        let left_out = |process: &Process| !self.inside.contains(process);
-        let unfair = self.ready.iter().flatten().any(left_out);
+        let has_no_step_inside = |process: &Process| !self.inside.contains(process);
+        let unfair = self.ready.iter().flatten().any(has_no_step_inside);
         !self.inside.is_empty() && !unfair
     }
 }
 
-/// Collects what holds in all states.
-struct Survey<'s> {
+/// The check of all states, with the facts found so far.
+struct StatesCheck<'s> {
     states: &'s States,
     ranks: &'s [u32],
     classes: BTreeMap<u32, Class>,
-    /// The ranks of states in which some process that should end has not, and none has failed.
+    /// The ranks of states in which some process that should end has not ended, and no process has
+    /// failed.
     unfinished: BTreeSet<u32>,
     /// The possible steps in each state, if a temporal property needs them.
     exits: Option<Vec<Exits>>,
@@ -130,9 +131,10 @@ struct Survey<'s> {
     first_result: Option<Vec<i64>>,
 }
 
-impl Survey<'_> {
-    /// Checks one state: whether its successors are known, and whether runs end in it.
-    fn look(&mut self, machine: &mut Machine<'_>, number: u32) -> Result<(), Rejected> {
+impl StatesCheck<'_> {
+    /// Checks one state: its successors must be known, and their ranks not higher. Records the
+    /// facts about it.
+    fn check_state(&mut self, machine: &mut Machine<'_>, number: u32) -> Result<(), Rejected> {
         let states = self.states;
         let state = &states.all[number as usize];
         let rank = self.ranks[number as usize];
@@ -159,7 +161,7 @@ impl Survey<'_> {
                 steps.push((process, next));
                 Ok(())
             };
-            if followers(machine, state, process, &mut each)? {
+            if for_each_successor(machine, state, process, &mut each)? {
                 ready.push(process);
             }
         }
@@ -187,7 +189,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Checks a state in which runs end.
+    /// Records the facts about a state in which runs end.
     fn end(
         &mut self,
         machine: &mut Machine<'_>,
@@ -229,7 +231,7 @@ pub(crate) fn check(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Facts, Rejected> {
     let Some((initial, failures)) = start(machine)? else {
-        // No run counts.
+        // All runs are discarded.
         let broken = Some(0);
         return Ok(Facts {
             broken,
@@ -242,7 +244,7 @@ pub(crate) fn check(
     states.add(initial)?;
     let mut parent = 0u64;
     for made in 0..count {
-        if (made as u64).is_multiple_of(LOOK_AFTER) && !go_on() {
+        if (made as u64).is_multiple_of(STEPS_PER_CHECK) && !go_on() {
             return Err(Rejected::Stopped);
         }
         let head = reader.number()?;
@@ -260,12 +262,10 @@ pub(crate) fn check(
         let from = usize::try_from(parent)
             .ok()
             .and_then(|at| states.all.get(at));
-        let from = from.ok_or(Rejected::States(
-            "a state comes from one that is not there yet",
-        ))?;
+        let from = from.ok_or(Rejected::States("a state precedes its predecessor"))?;
         let process = Process::try_from(process).unwrap_or(Process::MAX);
         if from.life(process) != Life::Alive {
-            return Err(Rejected::States("a step of a process that has none"));
+            return Err(Rejected::States("a step of a process that is not alive"));
         }
         let mut after = from.clone();
         let made = machine
@@ -281,7 +281,7 @@ pub(crate) fn check(
         .collect();
     let ranks = ranks?;
     let temporal = machine.flat.temporal().next().is_some() && is_decided(machine);
-    let mut survey = Survey {
+    let mut states_check = StatesCheck {
         states: &states,
         ranks: &ranks,
         classes: BTreeMap::new(),
@@ -294,27 +294,31 @@ pub(crate) fn check(
         first_result: None,
     };
     for number in 0..states.all.len() as u32 {
-        if u64::from(number).is_multiple_of(LOOK_AFTER) && !go_on() {
+        if u64::from(number).is_multiple_of(STEPS_PER_CHECK) && !go_on() {
             return Err(Rejected::Stopped);
         }
-        survey.look(machine, number)?;
+        states_check.check_state(machine, number)?;
     }
-    let mut facts = survey.facts;
-    let unfinished = |rank: &u32| survey.unfinished.contains(rank);
-    let classes = survey.classes.iter().filter(|(rank, _)| unfinished(rank));
+    let mut facts = states_check.facts;
+    let unfinished = |rank: &u32| states_check.unfinished.contains(rank);
+    let classes = states_check
+        .classes
+        .iter()
+        .filter(|(rank, _)| unfinished(rank));
     facts.livelocks = classes.filter(|(_, class)| class.has_a_fair_run()).count() as u64;
-    if let Some(exits) = &survey.exits {
+    if let Some(exits) = &states_check.exits {
         let states = &states.all;
         facts.broken = Graph { states, exits }.broken(machine, &mut reader)?;
     }
     if reader.rest.is_empty() {
         Ok(facts)
     } else {
-        Err(Rejected::Malformed("something follows the ranks"))
+        Err(Rejected::Malformed("there is data after the ranks"))
     }
 }
 
-/// Makes the evidence: all states in breadth-first order, ranked by strongly connected components.
+/// Makes the evidence: all states in breadth-first order, with strongly connected components as
+/// ranks.
 pub(crate) fn grow(
     machine: &mut Machine<'_>,
     go_on: &mut dyn FnMut() -> bool,
@@ -329,7 +333,7 @@ pub(crate) fn grow(
     let (mut count, mut last) = (0, 0);
     let mut queue = VecDeque::from([0u32]);
     while let Some(number) = queue.pop_front() {
-        if u64::from(number).is_multiple_of(LOOK_AFTER) && !go_on() {
+        if u64::from(number).is_multiple_of(STEPS_PER_CHECK) && !go_on() {
             return Err(Rejected::Stopped);
         }
         let state = states.all[number as usize].clone();
@@ -356,7 +360,7 @@ pub(crate) fn grow(
                 }
                 Ok(())
             };
-            if followers(machine, &state, process, &mut each)? {
+            if for_each_successor(machine, &state, process, &mut each)? {
                 out.ready.push(process);
             }
         }
@@ -381,20 +385,20 @@ pub(crate) fn grow(
 /// higher number (Tarjan, SIAM J. Comput. 1972, without recursion).
 pub(crate) fn components(edges: &[Vec<u32>]) -> Vec<u32> {
     const NEW: u32 = u32::MAX;
-    let mut met = vec![NEW; edges.len()];
+    let mut discovered = vec![NEW; edges.len()];
     let mut low = vec![0; edges.len()];
     let mut component = vec![NEW; edges.len()];
     let (mut next, mut done) = (0, 0);
     let (mut open, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
     for root in 0..edges.len() as u32 {
-        if met[root as usize] != NEW {
+        if discovered[root as usize] != NEW {
             continue;
         }
         path.push((root, 0));
         while let Some((state, at)) = path.pop() {
             let here = state as usize;
             if at == 0 {
-                (met[here], low[here]) = (next, next);
+                (discovered[here], low[here]) = (next, next);
                 next += 1;
                 open.push(state);
             } else {
@@ -408,17 +412,17 @@ pub(crate) fn components(edges: &[Vec<u32>]) -> Vec<u32> {
             while let Some(&child) = edges[here].get(at) {
                 at += 1;
                 let to = child as usize;
-                if met[to] == NEW {
+                if discovered[to] == NEW {
                     path.push((state, at));
                     path.push((child, 0));
                     descends = true;
                     break;
                 }
                 if component[to] == NEW {
-                    low[here] = low[here].min(met[to]);
+                    low[here] = low[here].min(discovered[to]);
                 }
             }
-            if !descends && low[here] == met[here] {
+            if !descends && low[here] == discovered[here] {
                 while let Some(member) = open.pop() {
                     component[member as usize] = done;
                     if member == state {

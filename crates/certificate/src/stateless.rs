@@ -1,18 +1,18 @@
-//! A tree of executions that contains every trace: how to check that it does, and how to grow one.
+//! The check and the construction of a tree of executions that contains every trace.
 //!
 //! `docs/proofs/certificates.md` proves that the conditions suffice. In short: T is an ordered tree
 //! of steps from the initial state. sleep(root) = ∅. sleep(E·p) contains the processes in sleep(E),
-//! and those of the children of E before p, whose next step is independent of p's. T contains every
-//! trace if
+//! and those of the children of E before p, whose next step is independent of the step of p. T
+//! contains every trace if
 //!
 //! 1. every leaf has no ready process outside its sleep set;
 //! 2. (a) for each race between an event e after E and a later event e', whose step need not wait
 //!    for a condition, an initial of notdep(e)·e' is in children(E) ∪ sleep(E). Two acquisitions of
-//!    one lock race if nothing else orders them and no third is between them; at the end of the
-//!    run, the second may be one that a process still waits for;
-//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, and
-//!    that is made or still waits at the end of the run, all ready processes are in children(E) ∪
-//!    sleep(E);
+//!    one lock race if nothing else orders them and no third acquisition is between them. At the
+//!    end of the run, the second may be an acquisition that a process still waits for;
+//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, all
+//!    ready processes are in children(E) ∪ sleep(E). The later step is made in the run, or its
+//!    process still waits for it at the end;
 //! 4. (c) the children of one process are adjacent and have all outcomes of its step;
 //! 5. no child sleeps.
 //!
@@ -21,10 +21,10 @@
 //! | E, sleep(E), children(E) | [`RunState`] |
 //! | e, happens-before | [`Event`], its `clock` |
 //! | notdep(e)·e', its initials | [`TreeWalk::initials`] |
-//! | what E owes by (a) and (b) | [`RunState::owed`], [`RunState::owes_all`] |
+//! | obligations of E by (a) and (b) | [`RunState::owed`], [`RunState::owes_all`] |
 //!
 //! The walk visits the tree in order and keeps the nodes of one run. The obligations of a node are
-//! recorded at the node, and checked when it has all its children.
+//! recorded at the node, and checked after its last child.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -34,9 +34,9 @@ use mazurka_lang::flat::Op;
 use crate::claims::{NextStep, Steps, Wait};
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
-use crate::{Facts, LOOK_AFTER, Rejected};
+use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
-/// The most numbers that the states of one run may have together.
+/// The greatest size of the states of one run together, in numbers.
 const MOST_NUMBERS: usize = 1 << 28;
 
 /// A child of a node: a step.
@@ -46,17 +46,18 @@ pub(crate) struct Edge {
     pub outcomes: Vec<i64>,
 }
 
-/// A state of the current run, and its node in the tree.
+/// A state of the current run, with the data of its node in the tree.
 pub(crate) struct RunState {
     state: State,
     sleep: Vec<Process>,
     /// The processes of the children so far.
     children: Vec<Process>,
-    /// The choices of the steps of the last of these processes.
+    /// The choices of each step of the last of these processes.
     choices: Vec<Vec<Choice>>,
-    /// Sets of processes; from each set a child or a sleeper is owed. No set contains another.
+    /// Sets of processes. At least one process of each set must be a child or sleep. No set
+    /// contains another.
     owed: Vec<Vec<Process>>,
-    /// Whether all ready processes are owed.
+    /// Whether all ready processes must be children or sleep.
     owes_all: bool,
 }
 
@@ -84,19 +85,20 @@ impl RunState {
 /// An event of the current run.
 struct Event {
     process: Process,
-    /// Its number among the events of its process, from 1.
+    /// Its index among the events of its process, from 1.
     number: u32,
     next: Rc<NextStep>,
     spawned: Vec<Process>,
-    /// The locks that it has really acquired or released, not only claimed.
+    /// The locks that the event has actually acquired or released, not only claimed.
     locks: Vec<u32>,
-    /// For each process, the number of its events that happen before this one or are this one.
+    /// For each process, the number of its events that happen before this event, including this
+    /// event.
     clock: Vec<u32>,
     discarded: bool,
 }
 
 impl Event {
-    /// Whether it happens before the event with this clock.
+    /// Whether this event happens before the event with this clock.
     fn is_in(&self, clock: &[u32]) -> bool {
         clock
             .get(self.process as usize)
@@ -105,15 +107,15 @@ impl Event {
 }
 
 impl Event {
-    /// Whether a conflicting step that came after this event could have come before it. The step
-    /// need not wait, and has touched `locks`. It could not if they conflict only in locks that the
-    /// step released and that both have really acquired or released.
+    /// Whether a conflicting later step could have come before this event. The step did not have to
+    /// wait, and has touched `locks`. It could not if both conflict only in locks that the step has
+    /// released and that both have actually acquired or released.
     fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
-        let only_claimed = |lock: u32| {
-            let really = self.locks.contains(&lock) && locks.contains(&lock);
-            self.next.takes(lock).is_some() && !really
+        let is_only_claimed = |lock: u32| {
+            let touched_by_both = self.locks.contains(&lock) && locks.contains(&lock);
+            self.next.takes(lock).is_some() && !touched_by_both
         };
-        self.next.conflicts_beside_locks(next) || next.released().any(only_claimed)
+        self.next.conflicts_beside_locks(next) || next.released().any(is_only_claimed)
     }
 }
 
@@ -126,7 +128,7 @@ fn join(clock: &mut Vec<u32>, other: &[u32]) {
     }
 }
 
-/// Says which children a node has.
+/// A source of the children of nodes.
 pub(crate) trait Children {
     /// Returns the next child.
     fn next(
@@ -137,11 +139,11 @@ pub(crate) trait Children {
 }
 
 /// The children that the evidence lists.
-pub(crate) struct Written<'a>(pub Reader<'a>);
+pub(crate) struct RecordedChildren<'a>(pub Reader<'a>);
 
-impl Children for Written<'_> {
+impl Children for RecordedChildren<'_> {
     fn next(&mut self, _: &mut Machine<'_>, _: &RunState) -> Result<Option<Edge>, Rejected> {
-        // The last node is not closed.
+        // The ends of the last nodes are omitted.
         if self.0.rest.is_empty() {
             return Ok(None);
         }
@@ -244,7 +246,7 @@ impl Tree {
     }
 }
 
-/// Gives a node the children that it needs, and no more: source sets, without optimisations.
+/// A source of exactly the children that a node needs: source sets, without optimisations.
 pub(crate) struct TreeGrower;
 
 impl Children for TreeGrower {
@@ -264,12 +266,12 @@ impl Children for TreeGrower {
             }
         }
         let owed = node.owed.iter().find(|set| node.is_owed(set));
-        let among: Vec<Process> = match owed {
+        let candidates: Vec<Process> = match owed {
             Some(set) => set.clone(),
             None if node.owes_all || node.children.is_empty() => node.state.alive().collect(),
             None => Vec::new(),
         };
-        for process in among {
+        for process in candidates {
             let alive = node.state.life(process) == Life::Alive;
             if alive && !node.has(process) && ready(machine, &node.state, process)? {
                 let outcomes = Vec::new();
@@ -280,12 +282,12 @@ impl Children for TreeGrower {
     }
 }
 
-/// Follows a recorded tree, and grows what it lacks.
+/// A source that follows a recorded tree and adds the missing children.
 pub(crate) struct TreeMender<'a> {
-    written: Written<'a>,
+    recorded: RecordedChildren<'a>,
     /// The number of steps since the last recorded node.
     beyond: usize,
-    /// Whether that node has no further recorded children.
+    /// Whether the last recorded node has no further recorded children.
     exhausted: bool,
     /// The number of missing children.
     pub missing: u64,
@@ -296,7 +298,7 @@ pub(crate) struct TreeMender<'a> {
 impl<'a> TreeMender<'a> {
     pub fn new(evidence: &'a [u8]) -> Self {
         Self {
-            written: Written(Reader::new(evidence)),
+            recorded: RecordedChildren(Reader::new(evidence)),
             beyond: 0,
             exhausted: false,
             missing: 0,
@@ -304,11 +306,11 @@ impl<'a> TreeMender<'a> {
         }
     }
 
-    /// Reads up to the end of a node.
+    /// Reads to the end of a node, over its subtree.
     fn skip(&mut self, machine: &mut Machine<'_>, node: &RunState) -> Result<(), Rejected> {
         let mut open = 1u64;
         while open > 0 {
-            match self.written.next(machine, node)? {
+            match self.recorded.next(machine, node)? {
                 Some(_) => open += 1,
                 None => open -= 1,
             }
@@ -324,11 +326,11 @@ impl Children for TreeMender<'_> {
         node: &RunState,
     ) -> Result<Option<Edge>, Rejected> {
         if self.beyond == 0 && !self.exhausted {
-            while let Some(edge) = self.written.next(machine, node)? {
+            while let Some(edge) = self.recorded.next(machine, node)? {
                 if !node.sleep.contains(&edge.process) {
                     return Ok(Some(edge));
                 }
-                // By the claims computed here, neither this child nor anything below it is needed.
+                // By the checker's claims, neither this child nor its subtree is needed.
                 self.superfluous += 1;
                 self.skip(machine, node)?;
             }
@@ -367,12 +369,12 @@ pub(crate) struct TreeWalk<'w, 'a> {
     ensures: Vec<&'a [Op]>,
     nodes: Vec<RunState>,
     events: Vec<Event>,
-    /// The next steps of processes, if known: they depend only on the local state.
+    /// The analysed next steps of processes. They depend only on the local state.
     nexts: Vec<Option<Rc<NextStep>>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
-    /// Whether a false `assume` comes before the first step, and so before everything.
-    hopeless: bool,
+    /// Whether a false `assume` comes before the first step, so that all runs are discarded.
+    all_discarded: bool,
 }
 
 impl<'w, 'a> TreeWalk<'w, 'a> {
@@ -380,8 +382,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
     pub fn new(machine: &'w mut Machine<'a>) -> Result<Self, Rejected> {
         let (state, made) = machine.start().map_err(beyond)?;
         let mut facts = Facts::default();
-        let hopeless = made.mishaps.contains(&Mishap::Discarded);
-        if !hopeless {
+        let all_discarded = made.mishaps.contains(&Mishap::Discarded);
+        if !all_discarded {
             facts.failures += made.mishaps.len() as u64;
         }
         let ensures = machine.flat.ensures().collect();
@@ -394,7 +396,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             nexts: Vec::new(),
             facts,
             first_result: None,
-            hopeless,
+            all_discarded,
         })
     }
 
@@ -411,7 +413,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             match edge {
                 Some(edge) => {
                     self.facts.steps += 1;
-                    if self.facts.steps.is_multiple_of(LOOK_AFTER) && !go_on() {
+                    if self.facts.steps.is_multiple_of(STEPS_PER_CHECK) && !go_on() {
                         return Err(Rejected::Stopped);
                     }
                     self.enter(edge)?;
@@ -427,7 +429,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         let Edge { process, outcomes } = edge;
         let depth = self.events.len();
         if self.nodes[depth].state.life(process) != Life::Alive {
-            return Err(Rejected::Tree("a step of a process that has none"));
+            return Err(Rejected::Tree("a step of a process that is not alive"));
         }
         if self.nodes[depth].sleep.contains(&process) {
             return Err(Rejected::Tree("a step of a process that sleeps"));
@@ -447,7 +449,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         if new {
             if node.children.contains(&process) {
                 return Err(Rejected::Tree(
-                    "children of one process that do not stand together",
+                    "children of one process that are not adjacent",
                 ));
             }
             complete(&node.choices)?;
@@ -459,7 +461,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             node.choices.clear();
         }
         node.choices.push(made.choices.clone());
-        self.happen(process, next, &made);
+        self.add_event(process, next, &made);
         self.nodes.push(RunState::new(state, sleep));
         Ok(())
     }
@@ -479,7 +481,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         Ok(next)
     }
 
-    /// Forgets the next steps of these processes, which are about to change.
+    /// Removes the analysed next steps of these processes, because they change.
     fn forget_next(&mut self, processes: impl Iterator<Item = Process>) {
         for process in processes {
             if let Some(next) = self.nexts.get_mut(process as usize) {
@@ -507,7 +509,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         Ok(sleep)
     }
 
-    /// Returns how many events of a process happened, and the clock after them.
+    /// Returns the number of events of a process, and the clock after them.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
         let own = self
             .events
@@ -525,8 +527,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         (0, start.map_or(Vec::new(), |event| event.clock.clone()))
     }
 
-    /// Adds an event, and records what is owed because of it.
-    fn happen(&mut self, process: Process, next: Rc<NextStep>, made: &MadeStep) {
+    /// Adds an event, and records the obligations that arise from it.
+    fn add_event(&mut self, process: Process, next: Rc<NextStep>, made: &MadeStep) {
         let (number, mut past) = self.past(process);
         for &joined in &made.joined {
             let last = self.past(joined).1;
@@ -555,10 +557,10 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         }
         clock[process as usize] = number + 1;
         let discarded = made.mishaps.contains(&Mishap::Discarded);
-        if made.mishaps.contains(&Mishap::Failure) && !discarded && !self.hopeless {
+        if made.mishaps.contains(&Mishap::Failure) && !discarded && !self.all_discarded {
             let mut before = self.events.iter();
-            let excused = before.any(|event| event.discarded && event.is_in(&clock));
-            self.facts.failures += u64::from(!excused);
+            let is_discarded_before = before.any(|event| event.discarded && event.is_in(&clock));
+            self.facts.failures += u64::from(!is_discarded_before);
         }
         let born = made.spawned.iter().copied();
         self.forget_next(std::iter::once(process).chain(born));
@@ -573,8 +575,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         });
     }
 
-    /// Records the obligations that arise because a step may wait, whether it is made or still
-    /// waits.
+    /// Records the obligations of a step that may wait. The step is made, or waits at the end of
+    /// the run.
     fn wait(&mut self, process: Process, next: &NextStep, past: &[u32]) {
         match next.wait {
             Wait::Free => {}
@@ -588,9 +590,9 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         }
     }
 
-    /// Records the obligations that arise from an acquisition, whether it is made or still waits:
-    /// it races with the last acquisition, and with later steps that could have touched the lock
-    /// but have not.
+    /// Records the obligations of an acquisition, which is made or waits at the end of the run. It
+    /// races with the last acquisition, and with later steps that could have touched the lock but
+    /// have not.
     fn wait_for(&mut self, lock: u32, process: Process, past: &[u32]) {
         let mut clock = past.to_vec();
         let mut races = Vec::new();
@@ -598,7 +600,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             let Some(takes) = event.next.takes(lock) else {
                 continue;
             };
-            // The lock is held before this event, so the acquisition that matters is further back.
+            // The lock is held before this event, so the last acquisition is an earlier event.
             if self.nodes[at].state.cells[lock as usize] != 0 {
                 continue;
             }
@@ -615,8 +617,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         }
     }
 
-    /// Returns the initials of notdep(e)·e': e is the event at a position, and e' a step of a
-    /// process with this clock.
+    /// Returns the initials of notdep(e)·e', where e is the event at a position, and e' is a step
+    /// of a process with this clock.
     fn initials(&self, at: usize, process: Process, clock: &[u32]) -> Vec<Process> {
         let first = &self.events[at];
         let after = self.events[at + 1..].iter();
@@ -638,7 +640,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
 
     fn require_one_of(&mut self, at: usize, set: Vec<Process>) {
         let node = &mut self.nodes[at];
-        // A process from a subset is also one from the set.
+        // A process in a subset is also in the set.
         let within = |part: &[Process], whole: &[Process]| part.iter().all(|p| whole.contains(p));
         if node.is_owed(&set) && !node.owed.iter().any(|known| within(known, &set)) {
             node.owed.retain(|known| !within(&set, known));
@@ -659,7 +661,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         if node.owed.iter().any(|set| node.is_owed(set)) {
             return Err(Rejected::Tree("a race that is not reversed"));
         }
-        // A leaf owes nothing, or it has been rejected.
+        // A leaf has no ready process outside its sleep set, so it needs no check.
         if node.owes_all && !node.children.is_empty() {
             for process in node.state.alive() {
                 if !node.has(process) && ready(self.machine, &node.state, process)? {
@@ -686,13 +688,13 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
                 continue;
             }
             if ready(self.machine, &node.state, process)? {
-                return Err(Rejected::Tree("a run that could go on"));
+                return Err(Rejected::Tree("a run that could continue"));
             }
             let next = self.next_of(process)?;
             let past = self.past(process).1;
             self.wait(process, &next, &past);
         }
-        // Another run covers this one.
+        // Another run covers this run.
         if sleeps {
             self.facts.blocked += 1;
             return Ok(());
@@ -733,9 +735,9 @@ fn complete(made: &[Vec<Choice>]) -> Result<(), Rejected> {
     }
 }
 
-/// Whether sorted sequences of choices, equal up to here, have all values of the next choice, each
-/// with all its continuations. The range of a choice depends only on the earlier choices of the
-/// step, so the sequences agree on it.
+/// Whether sorted sequences of choices have all values of their first choice, each with all its
+/// continuations. The range of a choice depends only on the earlier choices of the step, so the
+/// sequences agree on it.
 fn covers(all: &[&[Choice]]) -> bool {
     let Some([choice, ..]) = all.first() else {
         // Without further choices there is at most one step.
@@ -746,8 +748,9 @@ fn covers(all: &[&[Choice]]) -> bool {
     while let Some([one, ..]) = rest.first() {
         let same = |choices: &&&[Choice]| choices.first().is_some_and(|c| c.value == one.value);
         let count = rest.iter().take_while(same).count();
-        let behind: Vec<&[Choice]> = rest[..count].iter().map(|choices| &choices[1..]).collect();
-        if one.value != expected || !covers(&behind) {
+        let continuations: Vec<&[Choice]> =
+            rest[..count].iter().map(|choices| &choices[1..]).collect();
+        if one.value != expected || !covers(&continuations) {
             return false;
         }
         expected += 1;

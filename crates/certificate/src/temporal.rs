@@ -1,5 +1,4 @@
-//! Temporal properties of runs, decided on a set of states that is closed under
-//! steps (`stateful.rs`).
+//! Decides temporal properties on a set of states that is closed under steps (`stateful.rs`).
 //!
 //! `always e` is checked in each state. Each other property has a *goal*: e for `eventually e` and
 //! for `infinitely_often e`, f for `whenever e leads_to f`. A run violates the property if it
@@ -11,11 +10,11 @@
 //! | `infinitely_often e` | no further condition |
 //! | `whenever e leads_to f` | that are reached from a state with e through such states only |
 //!
-//! A run stays in a region if it ends there, or never leaves it. For the latter case each state
-//! also has a rank for the region, which no step inside the region raises. A class of equal rank
-//! contains no fair run if it has no step inside, or if some process is ready in all of its states
-//! and has no step inside. Livelocks are decided in the same way. The region is computed here, from
-//! the steps that were made; only ranks are read from the file.
+//! A run stays in a region if it ends in the region, or never leaves it. For the second case each
+//! state also has a rank for the region, and no step inside the region raises the rank. A class of
+//! equal rank contains no fair run if it has no step inside the class, or if some process is ready
+//! in all of its states and has no step inside the class. Livelocks are decided in the same way.
+//! The checker computes the region from the steps that it makes; only ranks are read from the file.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +30,8 @@ use crate::stateful::{Class, beyond, components};
 pub(crate) struct Exits {
     /// The processes that are ready.
     pub ready: Vec<Process>,
-    /// Processes that make a step, each with the number of the next state. Discarded steps
-    /// are omitted.
+    /// The processes that make a step, each with the number of the next state. Discarded steps are
+    /// omitted.
     pub steps: Vec<(Process, u32)>,
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct Graph<'s> {
     pub exits: &'s [Exits],
 }
 
-/// Whether temporal properties can be decided: their conditions read only cells.
+/// Whether temporal properties can be decided, because their conditions read only cells.
 pub(crate) fn is_decided(machine: &Machine<'_>) -> bool {
     !machine.flat.mentions_locals()
 }
@@ -53,7 +52,7 @@ fn has_failed(state: &State) -> bool {
 }
 
 impl Graph<'_> {
-    /// Returns for each state whether a condition of the program holds.
+    /// Returns, for each state, whether a condition of the program holds.
     fn holds(&self, machine: &Machine<'_>, condition: usize) -> Result<Vec<bool>, Rejected> {
         let ops = machine.flat.condition(condition);
         let ops = ops.ok_or(Rejected::Beyond("a property without its condition"))?;
@@ -62,7 +61,8 @@ impl Graph<'_> {
             .collect()
     }
 
-    /// Returns the states of a region; `None` for `always`, which has no goal.
+    /// Returns, for each state, whether it is in the region; `None` for `always`, which has no
+    /// goal.
     fn region(
         &self,
         machine: &Machine<'_>,
@@ -116,7 +116,7 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// Returns the number of properties that do not hold, or that the ranks do not show to hold;
+    /// Returns the number of properties that do not hold or that the ranks do not show to hold;
     /// `None` if there are no ranks.
     pub fn broken(
         &self,

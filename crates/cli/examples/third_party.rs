@@ -52,7 +52,7 @@ fn third_parties<'m>(metadata: &'m Value, root: &str) -> Vec<&'m Value> {
 
 fn list(metadata: &Value, root: &str) -> String {
     let others = third_parties(metadata, root);
-    let mut said = format!(
+    let mut list = format!(
         "# Licences of third parties\n\n\
          `{root}` is built from these packages.\n\n\
          | package | version | licence | source |\n|---|---|---|---|\n"
@@ -63,19 +63,19 @@ fn list(metadata: &Value, root: &str) -> String {
         let licence = licence.unwrap_or_else(|| panic!("{name} names no licence"));
         let source = package["repository"].as_str().unwrap_or("");
         let version = text(&package["version"]);
-        said += &format!("| {name} | {version} | {licence} | {source} |\n");
+        list += &format!("| {name} | {version} | {licence} | {source} |\n");
     }
     for package in &others {
         for (file, licence) in licences(package) {
             let (name, version) = (text(&package["name"]), text(&package["version"]));
             let fence = "~~~~";
-            said += &format!(
+            list += &format!(
                 "\n## {name} {version}: {file}\n\n{fence}\n{}\n{fence}\n",
                 licence.trim_end()
             );
         }
     }
-    said
+    list
 }
 
 /// The licence texts beside the manifest of a package.

@@ -49,7 +49,7 @@ pub(crate) struct MemoryArgs {
     pub memory: Option<Memory>,
 }
 
-/// Reads the name of a memory model, and lists them in `--help` and completions.
+/// Reads the name of a memory model, and lists the names in `--help` and completions.
 fn memory() -> impl TypedValueParser<Value = Memory> {
     let names = Memory::ALL.iter();
     let names = names.map(|memory| PossibleValue::new(memory.name()));
@@ -60,7 +60,7 @@ fn memory() -> impl TypedValueParser<Value = Memory> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct SolverArgs {
-    /// Which solver decides conditions over inputs and initial values: auto, embedded, z3 or cvc5
+    /// The solver for conditions over inputs and initial values: auto, embedded, z3 or cvc5
     #[arg(long, value_name = "SOLVER", default_value = "auto")]
     pub solver: SolverChoice,
     /// Ask both the embedded solver and z3 or cvc5 every query, and compare their answers
@@ -118,12 +118,12 @@ pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
             stop: Some(watch::stop()),
             ..Solving::default()
         },
-        telling: watch::telling(),
+        telling: watch::reporting(),
         ..Options::default()
     }
 }
 
-/// Which infinite runs count.
+/// Which infinite runs are considered.
 #[derive(Debug, Args)]
 pub(crate) struct FairnessArgs {
     /// Which infinite runs count for livelocks and temporal properties: those in which no process
@@ -141,7 +141,7 @@ fn fairness() -> impl TypedValueParser<Value = Fairness> {
     })
 }
 
-/// The limits of commands that make no runs.
+/// The limits of commands that execute nothing.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct ProofLimitArgs {
@@ -164,7 +164,7 @@ impl ProofLimitArgs {
     }
 }
 
-/// How to show the result. Commands that draw offer more formats.
+/// How to show the result. Commands with pictures offer more formats.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -186,7 +186,7 @@ pub(crate) struct AllowArgs {
     pub allow_inconclusive: bool,
 }
 
-/// Reads the name of one of these algorithms, and lists them in `--help` and completions.
+/// Reads the name of one of these algorithms, and lists the names in `--help` and completions.
 pub(crate) fn algorithm<'a>(
     offered: impl IntoIterator<Item = &'a Algorithm>,
 ) -> impl TypedValueParser<Value = Algorithm> {
@@ -196,7 +196,7 @@ pub(crate) fn algorithm<'a>(
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Algorithm>())
 }
 
-/// Reads the name of a net, in the same way.
+/// Reads the name of a net, and lists the names in `--help` and completions.
 pub(crate) fn net() -> impl TypedValueParser<Value = NetKind> {
     let names = NetKind::ALL
         .iter()

@@ -32,16 +32,17 @@ impl WarningArgs {
         let Some(source) = program.source().filter(|_| !all.is_empty()) else {
             return exit;
         };
-        // The record has all of them. For a violated program the warnings about what it never does
-        // are not shown here: most are consequences of the violation.
-        let told = |warning: &&DiagnosticRecord| {
+        // The record has all warnings. For a violated program the warnings about unreached code are
+        // not shown here: most are consequences of the violation.
+        let shown_warnings = |warning: &&DiagnosticRecord| {
             record.verdict != Verdict::Violated || warning.code.starts_with("W01")
         };
-        let told: Vec<DiagnosticRecord> = all.iter().filter(told).cloned().collect();
-        if !told.is_empty() && !output.quiet && !output.format.has_warnings() {
+        let shown_warnings: Vec<DiagnosticRecord> =
+            all.iter().filter(shown_warnings).cloned().collect();
+        if !shown_warnings.is_empty() && !output.quiet && !output.format.has_warnings() {
             // All of them are about the program's own file.
             let own = mazurka::parts(source).remove(0).text;
-            output::print_error(&render(&record.program.file, &own, &told));
+            output::print_error(&render(&record.program.file, &own, &shown_warnings));
         }
         match exit {
             Exit::Verified if self.deny_warnings => {
@@ -65,7 +66,7 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     let text = Text::new(source);
     let mut shown_text = String::new();
     for diagnostic in all.iter().take(MOST_SHOWN) {
-        // The page marks the places itself, so the code that draws them is left out of it.
+        // The page marks the places itself, so its build omits the code that draws them.
         if cfg!(target_family = "wasm") {
             shown_text += &in_a_line(diagnostic);
             continue;
@@ -105,8 +106,8 @@ struct Text<'a> {
 
 impl<'a> Text<'a> {
     fn new(source: &'a str) -> Self {
-        let behind = source.match_indices('\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(behind).collect();
+        let line_starts = source.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(line_starts).collect();
         Self { source, lines }
     }
 
@@ -119,8 +120,8 @@ impl<'a> Text<'a> {
             (first.min(place.start), last.max(place.end))
         });
         let line = self.lines.partition_point(|&line| line <= first).max(1);
-        let behind = self.lines.partition_point(|&line| line <= last);
-        let end = self.lines.get(behind).copied();
+        let line_starts = self.lines.partition_point(|&line| line <= last);
+        let end = self.lines.get(line_starts).copied();
         let end = end.unwrap_or(self.source.len());
         (self.lines[line - 1]..end, line)
     }
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_mistakes_in_a_long_line_are_told_in_few_words() {
+    fn many_mistakes_in_a_long_line_have_a_short_text() {
         let mistake = |column| DiagnosticRecord {
             code: "M0101".to_owned(),
             severity: Severity::Error,

@@ -47,9 +47,9 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code if both apply. A violation stays one whatever else goes wrong, because
-    /// it is certain. A file that was asked for and not written is worse than all other answers: a
-    /// script must not continue without it.
+    /// Returns the exit code if both apply. A violation takes precedence, because it is certain. A
+    /// requested file that was not written takes precedence over all other answers: a script must
+    /// not continue without it.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
             Exit::Verified => 0,
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_violation_is_worse_than_a_missing_file_and_that_than_the_rest() {
+    fn a_violation_takes_precedence_then_a_missing_file() {
         let order = [
             Exit::Verified,
             Exit::Inconclusive,

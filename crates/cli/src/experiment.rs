@@ -52,7 +52,7 @@ pub(crate) struct Listed {
 }
 
 impl Experiments {
-    /// Parses the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error names the place of the mistake.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let list: Self = read(file, text)?;
         if list.programs.is_empty() {
@@ -62,8 +62,8 @@ impl Experiments {
             let named = |error: String| format!("program `{}`: {error}", program.name);
             stays_inside(&program.file).map_err(named)?;
             if crate::native::is_native(&program.file) {
-                let no = "it would be compiled and executed, which a list never does";
-                return Err(named(no.to_owned()));
+                let refusal = "it would be compiled and executed, which is not allowed in a list";
+                return Err(named(refusal.to_owned()));
             }
         }
         Ok(list)
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_are_reported() {
         for (text, words) in [
             ("", "no [[program]]"),
             ("[[program]]\nname = 'a'\nfile = '../a.maz'", "stays below"),

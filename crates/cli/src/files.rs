@@ -14,12 +14,12 @@ use serde::Serialize;
 const MOST_BYTES: u64 = 16 << 20;
 /// The maximal number of files of a model; a folder with more was named by mistake.
 const MOST_FILES: usize = 1000;
-/// How long the end of the program waits for a file that is being saved.
+/// How long the program waits at its end for a file that is being saved.
 const MOST_WAITING: Duration = Duration::from_secs(1);
 /// Held while a file is saved.
 static SAVING: Mutex<()> = Mutex::new(());
-/// Errors of writing. They are reported after the result, so that a bad file does not lose the
-/// result.
+/// Write errors. They are reported after the result, so that a file that cannot be written does not
+/// hide the result.
 static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The maximal length of a record or a proof: a record holds whole runs, and a proof all its goals.
@@ -61,7 +61,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// Returns the canonical name of an existing file among the files of the page, which has no links.
+/// Returns the canonical name of an existing file of the page, whose file system has no links.
 #[cfg(target_family = "wasm")]
 fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
@@ -70,7 +70,7 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Returns the canonical name of a file or folder; the empty name is the current folder.
-fn real(path: &Path) -> std::io::Result<PathBuf> {
+fn canonical_or_current(path: &Path) -> std::io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         canonical(Path::new("."))
     } else {
@@ -82,8 +82,8 @@ fn real(path: &Path) -> std::io::Result<PathBuf> {
 /// folder, or if there is no such file.
 pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
-    let real_file = real(file).map_err(|error| unread(&shown, &error))?;
-    let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;
+    let real_file = canonical_or_current(file).map_err(|error| read_problem(&shown, &error))?;
+    let real_folder = canonical_or_current(folder).map_err(|error| read_problem(&shown, &error))?;
     if real_file.starts_with(real_folder) {
         Ok(real_file)
     } else {
@@ -91,8 +91,8 @@ pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Reads a file that a program includes. A link may lead neither out of the program's folder nor to
-/// a file that is `known`, which would be included twice.
+/// Reads a file that a program includes. Fails if a link leads out of the program's folder, or to a
+/// file that is `known` and would be included twice.
 fn included(
     program: &Path,
     path: &str,
@@ -107,7 +107,7 @@ fn included(
     if !real_file.is_file() {
         return Err(format!("`{shown}` is not a file"));
     }
-    if real(program).is_ok_and(|program| program == real_file) {
+    if canonical_or_current(program).is_ok_and(|program| program == real_file) {
         return Err(format!("the program `{shown}` includes itself"));
     }
     if let Some((_, name)) = known.iter().find(|(file, _)| *file == real_file) {
@@ -119,8 +119,8 @@ fn included(
     text.map_or_else(|| self::program(&shown), Ok)
 }
 
-/// Returns the files with this ending in a folder and its subfolders, sorted by name. A name that
-/// is not a folder stands for itself.
+/// Returns the files with this ending in a folder and its subfolders, sorted by name. A If the name
+/// is not a folder, returns the name.
 pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
     if !Path::new(name).is_dir() {
         return Ok(vec![name.to_owned()]);
@@ -129,8 +129,8 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
     let mut pending = vec![PathBuf::from(name)];
     while let Some(folder) = pending.pop() {
         let shown = folder.display().to_string();
-        for entry in fs::read_dir(&folder).map_err(|error| unread(&shown, &error))? {
-            let path = entry.map_err(|error| unread(&shown, &error))?.path();
+        for entry in fs::read_dir(&folder).map_err(|error| read_problem(&shown, &error))? {
+            let path = entry.map_err(|error| read_problem(&shown, &error))?.path();
             // A link to a folder may lead back to it.
             if path.is_dir() && !path.is_symlink() {
                 pending.push(path);
@@ -154,7 +154,7 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
     }
 }
 
-/// Reads a `.maz` program. For other languages the error says what `cannot` be done.
+/// Reads a `.maz` program. For other languages the error names what `cannot` be done with them.
 pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     if crate::native::is_native(name) {
         return Err(crate::native::refusal(name));
@@ -186,7 +186,7 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let file = open(name, "a certificate")?;
     let read = file.take(MOST_RECORD_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unread(name, &error))?;
+    read.map_err(|error| read_problem(name, &error))?;
     if bytes.len() as u64 > MOST_RECORD_BYTES {
         Err(format!("`{name}` is too large to be a certificate"))
     } else {
@@ -194,8 +194,8 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads a proof, which may be large: its text is never in memory as a whole, and the watch may
-/// stop the reading.
+/// Reads a proof. A proof may be large, so its text is never in memory as a whole, and the watch
+/// may stop the reading.
 pub(crate) fn proof<T>(
     name: &str,
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,
@@ -205,10 +205,10 @@ pub(crate) fn proof<T>(
         from: open(name, "a proof")?,
         left: MOST_RECORD_BYTES,
         watch,
-        broken_off: None,
+        stopped_by: None,
     };
     let parsed = parse(&mut BufReader::with_capacity(1 << 16, &mut pieces));
-    Ok(match pieces.broken_off {
+    Ok(match pieces.stopped_by {
         Some(bound) => ControlFlow::Break(bound),
         None => ControlFlow::Continue(parsed),
     })
@@ -219,13 +219,13 @@ struct PiecewiseRead<'a> {
     from: Box<dyn Read>,
     left: u64,
     watch: &'a mut dyn FnMut() -> ControlFlow<Bound>,
-    broken_off: Option<Bound>,
+    stopped_by: Option<Bound>,
 }
 
 impl Read for PiecewiseRead<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.broken_off = self.broken_off.or_else(|| (self.watch)().break_value());
-        if self.broken_off.is_some() {
+        self.stopped_by = self.stopped_by.or_else(|| (self.watch)().break_value());
+        if self.stopped_by.is_some() {
             return Err(io::Error::other("broken off"));
         }
         let read = self.from.read(buffer)?;
@@ -238,37 +238,37 @@ impl Read for PiecewiseRead<'_> {
 /// Saves a text atomically: the old contents stay until the new text is complete. Returns whether
 /// it was saved; if not, [`unwritten`] reports it after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
-    let saved = put(path, text, true);
+    let saved = write_text(path, text, true);
     saved
-        .map_err(|error| note(problem(what, path, &error)))
+        .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
 }
 
 /// Saves bytes like [`save`].
 pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
-    let saved = put_pieces(path, true, |mut file| file.write_all(bytes));
+    let saved = write_pieces(path, true, |mut file| file.write_all(bytes));
     saved
-        .map_err(|error| note(problem(what, path, &error)))
+        .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
 }
 
 /// Saves a large record like [`save`]. Its text, which is larger than the record, is never in
 /// memory as a whole.
 pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
-    let saved = put_pieces(path, true, |file| {
+    let saved = write_pieces(path, true, |file| {
         let mut file = BufWriter::new(file);
         serde_json::to_writer_pretty(&mut file, record)?;
         file.write_all(b"\n")?;
         file.flush()
     });
     saved
-        .map_err(|error| note(problem(what, path, &error)))
+        .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
 }
 
 /// Saves a file that will be saved again, like [`save`], but returns the error at once.
 pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
-    put(path, text, true).map_err(|error| problem(what, path, &error))
+    write_text(path, text, true).map_err(|error| problem(what, path, &error))
 }
 
 /// Replaces the contents of a file, unless they are no longer `old`.
@@ -278,9 +278,9 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
         return Err(format!("`{shown}` is not a file, so it is not changed"));
     }
     let mut changed = false;
-    let put = put_pieces(path, true, |mut file| {
+    let written = write_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
-        // Nothing slow may come between this check and the change.
+        // There must be no slow work between this check and the change.
         file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
         if changed {
@@ -289,30 +289,30 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
             Ok(())
         }
     });
-    put.map_err(|error| {
+    written.map_err(|error| {
         if changed {
-            format!("`{shown}` has changed since it was read, so it is left as it is")
+            format!("`{shown}` has changed since it was read, so it was not overwritten")
         } else {
             problem("the change", path, &error)
         }
     })
 }
 
-/// Removes a saved file, unless it is a device.
+/// Removes a saved file. A device is not removed.
 pub(crate) fn remove(path: &Path) {
     if path.is_file() {
-        // Nothing depends on whether it could be removed.
+        // Failure to remove the file has no consequences.
         let _ = fs::remove_file(path);
     }
 }
 
 /// Returns the errors of writing since the last call.
 pub(crate) fn unwritten() -> Vec<String> {
-    std::mem::take(&mut *guard(&UNWRITTEN))
+    std::mem::take(&mut *lock(&UNWRITTEN))
 }
 
-/// Waits for a file that is being saved, but not for ever; used before the program ends at once.
-pub(crate) fn settle() {
+/// Waits for a file that is being saved, for a limited time; used before the program exits.
+pub(crate) fn wait_for_save() {
     let until = Instant::now() + MOST_WAITING;
     while SAVING.try_lock().is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(2));
@@ -329,30 +329,30 @@ pub(crate) struct Folder {
 impl Folder {
     /// Creates the folder, unless it exists.
     pub(crate) fn new(what: &'static str, path: &Path) -> Self {
-        let made = fs::create_dir_all(path);
-        let made = made.map_err(|error| note(problem(what, path, &error)));
+        let created = fs::create_dir_all(path);
+        let created = created.map_err(|error| record_problem(problem(what, path, &error)));
         Self {
             path: path.to_owned(),
             what,
-            broken: made.is_err(),
+            broken: created.is_err(),
         }
     }
 
     /// Writes a file into it, unless an earlier one failed.
-    pub(crate) fn put(&mut self, name: &str, text: &str) {
+    pub(crate) fn write(&mut self, name: &str, text: &str) {
         if self.broken {
             return;
         }
         let path = self.path.join(name);
-        if let Err(error) = put(&path, text, false) {
+        if let Err(error) = write_text(&path, text, false) {
             self.fail(&problem(self.what, &path, &error));
         }
     }
 
-    /// Notes why a file was not written.
+    /// Records why a file was not written.
     pub(crate) fn fail(&mut self, why: &str) {
         if !std::mem::replace(&mut self.broken, true) {
-            note(format!("{why} (this one and all after it are missing)"));
+            record_problem(format!("{why} (this one and all after it are missing)"));
         }
     }
 
@@ -362,30 +362,30 @@ impl Folder {
     }
 }
 
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn note(problem: String) {
-    guard(&UNWRITTEN).push(problem);
+fn record_problem(problem: String) {
+    lock(&UNWRITTEN).push(problem);
 }
 
 /// Writes a text into a file.
-fn put(path: &Path, text: &str, sync: bool) -> io::Result<()> {
-    put_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
+fn write_text(path: &Path, text: &str, sync: bool) -> io::Result<()> {
+    write_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
 }
 
 /// Writes a new file beside the old one and then renames it. A device, a pipe or standard output is
-/// written to directly: replacing `/dev/null` by a file would be worse than writing half a text.
-fn put_pieces(
+/// written to directly, because replacing `/dev/null` by a file would do harm.
+fn write_pieces(
     path: &Path,
     sync: bool,
     write: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
     let streams = ["/dev/std", "/dev/fd", "/proc"];
     let named = path.as_os_str().to_string_lossy();
-    let there = fs::metadata(path);
-    match &there {
+    let metadata = fs::metadata(path);
+    match &metadata {
         Ok(old) if old.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(old) if old.permissions().readonly() => {
             return Err(io::ErrorKind::PermissionDenied.into());
@@ -394,15 +394,15 @@ fn put_pieces(
         Ok(_) => return write(&File::create(path)?),
         Err(_) => {}
     }
-    // A link stays a link.
+    // If the path is a link, its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut beside = target.clone().into_os_string();
     // Another process may save the same file, and a file with this name may exist already.
     beside.push(format!(".{}.new", std::process::id()));
-    let _saving = guard(&SAVING);
+    let _saving = lock(&SAVING);
     let saved = File::create(&beside).and_then(|file| {
         write(&file)?;
-        if let Ok(old) = there {
+        if let Ok(old) = metadata {
             file.set_permissions(old.permissions())?;
         }
         if sync { file.sync_all() } else { Ok(()) }
@@ -449,7 +449,7 @@ fn shown(name: &str) -> &str {
 }
 
 /// Returns why a file cannot be read.
-fn unread(name: &str, error: &io::Error) -> String {
+fn read_problem(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no file `{name}`"),
         io::ErrorKind::PermissionDenied => format!("`{name}` may not be read: permission denied"),
@@ -463,7 +463,7 @@ fn open(name: &str, what: &str) -> Result<Box<dyn Read>, String> {
         _ if Path::new(name).is_dir() => Err(format!("`{name}` is a directory; name {what} in it")),
         _ => match File::open(name) {
             Ok(file) => Ok(Box::new(file)),
-            Err(error) => Err(unread(name, &error)),
+            Err(error) => Err(read_problem(name, &error)),
         },
     }
 }
@@ -472,7 +472,7 @@ fn text(name: &str, most: u64, what: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     let shown = shown(name);
     let read = open(name, what)?.take(most + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unread(name, &error))?;
+    read.map_err(|error| read_problem(name, &error))?;
     if bytes.len() as u64 > most {
         return Err(format!(
             "{shown} is larger than {} MB; that is not {what}",
@@ -490,7 +490,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_has_changed_is_left_as_it_is() {
+    fn a_file_that_has_changed_is_not_overwritten() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("program.maz");
         fs::write(&path, "as it was read").expect("a file");

@@ -29,13 +29,13 @@ use clap::Parser;
 use exit::Exit;
 
 fn main() -> ExitCode {
-    let exit = guarded(obey);
+    let exit = guarded(run);
     native::note_end();
     exit.into()
 }
 
 /// Parses the arguments and executes the command.
-fn obey() -> Exit {
+fn run() -> Exit {
     match commands::Cli::try_parse() {
         Ok(cli) => commands::execute(&cli),
         Err(error) => {
@@ -69,9 +69,9 @@ fn guarded(work: impl FnOnce() -> Exit) -> Exit {
             "internal error: {text}{place}\n\
              This is a defect of Mazurka, not of your program. Please report it, with the program and the command."
         ));
-        // Release builds do not unwind, which would cost a tenth of the speed: they end here.
+        // Release builds do not unwind, because that costs a tenth of the speed, so they end here.
         if cfg!(panic = "abort") {
-            files::settle();
+            files::wait_for_save();
             native::note_end();
             std::process::exit(Exit::Internal as i32);
         }

@@ -103,7 +103,8 @@ pub(crate) fn note_end() {
 /// The processor time that constructors may take.
 const LOADING: Duration = Duration::from_secs(10);
 
-/// Ends this process if the program takes too long to reach `main`, or ends the thread that runs it.
+/// Ends this process if the program takes too long to reach `main`, or ends the thread that runs
+/// it.
 struct Loading(Arc<AtomicBool>);
 
 impl Loading {
@@ -149,8 +150,8 @@ const NO_TASK: i32 = 3;
 fn end_without(runner: Option<&Path>) {
     let Some(runner) = runner else { return };
     let proc = Path::new("/proc");
-    // The state follows the name, which is in brackets. A thread that has ended is a zombie if it is
-    // the first of the process, and otherwise gone.
+    // The state follows the name, which is in brackets. A thread that has ended is a zombie if it
+    // is the first of the process, and otherwise gone.
     let ended = match fs::read_to_string(proc.join(runner).join("stat")) {
         Ok(state) => state
             .rsplit(") ")
@@ -304,6 +305,7 @@ impl NativeArgs {
         let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
         let outside = fs::read_to_string(object.with_file_name(OUTSIDE)).unwrap_or_default();
         let settings = Settings {
+            main_file: names.first().map_or(String::new(), ToString::to_string),
             allow_races: self.allow_races,
             leaks: self.leaks,
             outside: outside.lines().map(str::to_owned).collect(),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::exit::Exit;
 
-/// The least width that output is fitted to.
+/// The least width to which output is wrapped.
 const NARROWEST: usize = 40;
 /// The width of a terminal that does not report it.
 const USUAL_WIDTH: usize = 80;
@@ -25,7 +25,8 @@ fn columns() -> Option<usize> {
     given.filter(|&columns| columns > 0)
 }
 
-/// Returns the width of the progress line on the terminal: a line that wraps would stay there.
+/// Returns the width of the progress line on the terminal. The line must not wrap, because then it
+/// could not be removed.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn progress_width() -> usize {
     let terminal = terminal_width(&io::stderr());
@@ -61,7 +62,7 @@ pub(crate) fn print(text: &str, exit: Exit) -> Exit {
 }
 
 /// Writes a part of a dialogue; fails if the output is closed.
-pub(crate) fn say(text: &str) -> io::Result<()> {
+pub(crate) fn try_print(text: &str) -> io::Result<()> {
     write_all(&mut anstream::stdout().lock(), text)
 }
 

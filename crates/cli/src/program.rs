@@ -49,7 +49,8 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Returns the settings; the flags for ABS have names that no constant can have.
+    /// Returns the settings. The flags for ABS are settings too, with names that no constant can
+    /// have.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let mut all = self.set.clone();
         if self.ignore_time {
@@ -94,7 +95,7 @@ impl ProgramArgs {
     /// Returns the only file, for commands that do not support ABS models.
     pub(crate) fn only_file(&self) -> Result<&str, String> {
         match self.more.first() {
-            Some(other) => Err(format!("only one file is read, so `{other}` is too much")),
+            Some(other) => Err(format!("only one file is accepted; remove `{other}`")),
             None => Ok(&self.file),
         }
     }
@@ -149,7 +150,7 @@ impl Sources {
             all.extend(files::in_folder(name, ".abs")?);
         }
         if let (Some(other), true) = (all.iter().find(|n| !n.ends_with(".abs")), all.len() > 1) {
-            let problem = "is no `.abs` file; only models in ABS have several files";
+            let problem = "is not an `.abs` file; only models in ABS have several files";
             return Err(format!("`{other}` {problem}"));
         }
         let mut sources = Self {
@@ -178,7 +179,7 @@ impl Sources {
         Program::load(&self.name, &self.text, &set).map_err(|all| self.mistakes(&all))
     }
 
-    /// Returns the settings, with where each file starts if there are several.
+    /// Returns the settings, with the start of each file if there are several.
     fn with_files(&self, set: &[(String, String)]) -> Vec<(String, String)> {
         let mut set = set.to_vec();
         if self.files.len() > 1 && !set.iter().any(|(name, _)| name == "@files") {
@@ -277,7 +278,7 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
     Ok(Some(Arc::new(loaded)))
 }
 
-/// Loads a `.maz` program. For other languages the error says what `cannot` be done.
+/// Loads a `.maz` program. For other languages the error names what `cannot` be done with them.
 pub(crate) fn load_maz(
     file: &str,
     set: &[(String, String)],
@@ -311,7 +312,7 @@ pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
 
 /// Returns the refusal of a text with mistakes.
 pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
-    // They are sorted by place: show those of the first file that has any.
+    // They are sorted by place: show those of the first file with mistakes.
     let outside = mazurka::Span::default();
     let first = all.iter().find(|mistake| mistake.span != outside);
     let parts = mazurka::parts(source);
@@ -320,9 +321,9 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
     let own = |mistake: &mazurka::Diagnostic| {
         let mut own = mistake.clone();
         // A mistake about something missing at the end may have a place after the text.
-        let behind = (parts.len() == 1).then_some(mistake.span);
+        let moved_span = (parts.len() == 1).then_some(mistake.span);
         if own.span != outside {
-            own.span = part.span(mistake.span).or(behind)?;
+            own.span = part.span(mistake.span).or(moved_span)?;
         }
         let related = mistake.related.iter();
         let related = related.filter_map(|(span, words)| Some((part.span(*span)?, words)));

@@ -58,7 +58,7 @@ impl ProgressLine {
                     *last = Some(Instant::now());
                     let written = output::try_print_error(&format!("progress: {}", message()));
                     if written.is_err() {
-                        watch::leave();
+                        watch::exit_program();
                     }
                 }
             }

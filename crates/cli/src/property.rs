@@ -16,8 +16,8 @@ pub(crate) struct PropertyArgs {
 }
 
 impl PropertyArgs {
-    /// Whether determinism was asked for.
-    pub(crate) fn asks_for_determinism(&self) -> bool {
+    /// Whether the flags select determinism.
+    pub(crate) fn includes_determinism(&self) -> bool {
         let kinds = self.property.iter().filter_map(|word| Kinds::parse(word));
         kinds
             .fold(Kinds::NONE, Kinds::or)
@@ -25,7 +25,7 @@ impl PropertyArgs {
     }
 
     /// Sets the options by these names; refuses a name that the program does not have.
-    pub(crate) fn ask(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
+    pub(crate) fn apply(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
         if self.property.is_empty() {
             return Ok(());
         }
@@ -34,8 +34,8 @@ impl PropertyArgs {
         for word in &self.property {
             match Kinds::parse(word) {
                 Some(_) if word == Kind::Property.name() && !program.states_property() => {
-                    let no = "the file states no temporal property and no `cover`, so --property property asks for nothing";
-                    return Err(no.to_owned().into());
+                    let refusal = "the file states no temporal property and no `cover`, so --property property has nothing to check";
+                    return Err(refusal.to_owned().into());
                 }
                 Some(kinds) => counted = counted.or(kinds),
                 None if known.iter().any(|(name, _)| name == word) => {

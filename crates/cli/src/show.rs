@@ -80,24 +80,23 @@ impl Format {
         }
     }
 
-    /// Whether it shows something that text and record leave out.
+    /// Whether the format shows something that the text and the record leave out.
     pub(crate) fn is_picture(self) -> bool {
         matches!(self, Self::Dot | Self::Svg | Self::Html | Self::Chart)
     }
 
-    /// Whether it is only a picture.
+    /// Whether the format is only a picture.
     pub(crate) fn is_drawing(self) -> bool {
         self.is_here() && self.is_picture() && self != Self::Html
     }
 
-    /// Whether this build has it: the page asks for records and pages, and leaves the code of other
-    /// formats out.
+    /// Whether this build has the format. The build for the page has only text, records and pages.
     fn is_here(self) -> bool {
-        let asked = matches!(self, Self::Text | Self::Json | Self::Html);
-        asked || !cfg!(target_family = "wasm")
+        let is_for_page = matches!(self, Self::Text | Self::Json | Self::Html);
+        is_for_page || !cfg!(target_family = "wasm")
     }
 
-    /// Whether it includes the warnings about a program.
+    /// Whether the format includes the warnings about a program.
     pub(crate) fn has_warnings(self) -> bool {
         matches!(self, Self::Json | Self::Sarif | Self::Github)
     }
@@ -129,7 +128,7 @@ pub(crate) const ABOUT_LANES: &str =
 /// Draws a run. Reports what is left out of the picture.
 pub(crate) fn lanes(lanes: &Lanes, format: Format) -> String {
     if let Some(left_out) = lanes.left_out() {
-        output::complain(&format!("the picture is not whole: {left_out}"));
+        output::complain(&format!("the picture is not complete: {left_out}"));
     }
     match format {
         Format::Dot => lanes.dot(),
@@ -176,7 +175,7 @@ pub(crate) fn page(
     }))
 }
 
-/// Returns the view for a text that no terminal shows.
+/// Returns the view for a text that is not shown on a terminal.
 pub(crate) fn plain(view: View) -> View {
     View {
         paint: mazurka_report::Paint::Plain,
@@ -330,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_takes_the_formats_that_it_offers_and_no_other() {
+    fn a_command_accepts_only_the_formats_that_it_offers() {
         let offers = [TEXT, (Format::Html, "A page")];
         let command = clap::Command::new("show")
             .arg(Arg::new("format").long("format"))

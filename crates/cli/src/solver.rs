@@ -9,16 +9,16 @@ use crate::args::SolverArgs;
 use crate::commands::Refusal;
 use crate::{files, watch};
 
-/// Returns the solver that was asked for. Fails if it is not installed.
+/// Returns the solver that the flags select. Fails if it is not installed.
 pub(crate) fn solver(args: &SolverArgs) -> Result<Solving, Refusal> {
     match args.solver {
         SolverChoice::External(program) if !program.is_present() => {
-            let no = "is not on the path; install it, or use --solver embedded";
-            return Err(Refusal::Message(format!("`{}` {no}", program.name())));
+            let refusal = "is not on the path; install it, or use --solver embedded";
+            return Err(Refusal::Message(format!("`{}` {refusal}", program.name())));
         }
         _ if args.cross_check && second_solver().is_none() => {
-            let no = "--cross-check needs z3 or cvc5 on the path to compare with";
-            return Err(Refusal::Message(no.to_owned()));
+            let refusal = "--cross-check needs z3 or cvc5 on the path to compare with";
+            return Err(Refusal::Message(refusal.to_owned()));
         }
         _ => {}
     }
@@ -38,7 +38,7 @@ fn dump(folder: &Path) -> QueryLog {
     let mut number = 0u64;
     let write = move |query: &str| {
         number += 1;
-        folder.put(&format!("{number:06}.smt2"), query);
+        folder.write(&format!("{number:06}.smt2"), query);
     };
     Arc::new(Mutex::new(write))
 }

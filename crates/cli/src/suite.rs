@@ -127,7 +127,7 @@ pub(crate) struct Case {
 }
 
 impl Suite {
-    /// Parses the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error names the place of the mistake.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let suite: Self = read(file, text)?;
         if suite.models.is_empty() {
@@ -147,8 +147,8 @@ impl Suite {
                 return Err(format!("model `{}`: a name is one line", model.file));
             }
             if all.iter().any(|other| other.name == case.name) {
-                let no = "give one of them a `name`";
-                return Err(format!("two models are called `{}`: {no}", case.name));
+                let refusal = "give one of them a `name`";
+                return Err(format!("two models are called `{}`: {refusal}", case.name));
             }
             all.push(case);
         }
@@ -156,7 +156,7 @@ impl Suite {
         for name in names {
             if !all.iter().any(|case| case.name == *name) {
                 return Err(format!(
-                    "there is a verdict for `{name}`, and no such model"
+                    "there is a verdict for `{name}`, but no such model"
                 ));
             }
         }
@@ -166,7 +166,9 @@ impl Suite {
     fn case(&self, model: &Model, apart: Option<&Verdicts>) -> Result<Case, String> {
         stays_inside(&model.file)?;
         if crate::native::is_native(&model.file) {
-            return Err("it would be compiled and executed, which a list never does".to_owned());
+            return Err(
+                "it would be compiled and executed, which is not allowed in a list".to_owned(),
+            );
         }
         let defaults = &self.defaults;
         let mut flags = Vec::new();
@@ -195,7 +197,7 @@ impl Suite {
         let own = match (&model.verdict, &model.kind) {
             (Some(verdict), Some(kind)) if verdict.contains(':') => {
                 return Err(format!(
-                    "its kind is told twice: write `verdict = \"{verdict}\"`, or leave `kind = \"{kind}\"` out"
+                    "its kind is given twice: write `verdict = \"{verdict}\"`, or leave `kind = \"{kind}\"` out"
                 ));
             }
             (Some(verdict), Some(kind)) => Some(format!("{verdict}: {kind}")),
@@ -204,7 +206,7 @@ impl Suite {
         };
         let apart = apart.and_then(|apart| apart.verdict.get(&name).cloned());
         if own.is_some() && apart.is_some() {
-            return Err("its verdict is there, and apart, too".to_owned());
+            return Err("its verdict is in the list, and also in the file of verdicts".to_owned());
         }
         let expected = own.or(apart).map(|text| Expected::parse(&text));
         Ok(Case {
@@ -217,13 +219,13 @@ impl Suite {
 }
 
 impl Verdicts {
-    /// Parses the text of a file. The error says where it is wrong.
+    /// Parses the text of a file. The error names the place of the mistake.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         read(file, text)
     }
 }
 
-/// Parses the text of a file. The error says where it is wrong.
+/// Parses the text of a file. The error names the place of the mistake.
 pub(crate) fn read<T: for<'a> Deserialize<'a>>(file: &str, text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| format!("`{file}`: {error}").trim_end().to_owned())
 }
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_for_what_a_model_does_not_say() {
+    fn defaults_apply_unless_a_model_overrides_them() {
         let text = "
             [defaults]
             time-limit = '1s'
@@ -285,10 +287,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
-        let wrong = |text: &str, apart: &str, said: &str| {
+    fn mistakes_are_reported() {
+        let wrong = |text: &str, apart: &str, message: &str| {
             let error = cases(text, apart).expect_err(text);
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(message), "{error}");
         };
         wrong("", "", "no [[model]]");
         wrong("[[model]]\nfile = '../a.maz'", "", "stays below");
@@ -317,7 +319,7 @@ mod tests {
         wrong(
             "[[model]]\nfile = 'a.maz'\nverdict = 'violated: deadlock'\nkind = 'deadlock'",
             "",
-            "told twice",
+            "given twice",
         );
         let twice = "[[model]]\nfile = 'a.maz'\n[[model]]\nfile = 'a.maz'";
         wrong(twice, "", "two models");

@@ -15,37 +15,37 @@ use crate::native;
 use crate::output;
 use crate::progress::ProgressLine;
 
-/// The time between two checks: measuring the memory costs microseconds, and a display need not be
-/// faster.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// The time between two checks: measuring the memory costs microseconds, and the display needs no
+/// faster updates.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// A search that ends sooner shows no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
-/// How often the guard measures the memory, and (`NEAR_THE_LIMIT`) how often when less than a fifth
-/// is left: a search may take a gigabyte in a second.
-const BETWEEN_GLANCES: Duration = Duration::from_millis(20);
-const NEAR_THE_LIMIT: Duration = Duration::from_millis(2);
-/// How long a search may take to stop and report what it has found. It gets longer if the machine
-/// is busy: until it has had the processor for `WORK`, or `MOST_PATIENCE` is over.
-const PATIENCE: Duration = Duration::from_millis(900);
-const WORK: Duration = Duration::from_millis(500);
-const MOST_PATIENCE: Duration = Duration::from_secs(10);
-/// The additional memory that a search may use after it hit the limit, to report what it has found:
-/// a twelfth of the limit, and at least this.
+/// The time between two measurements of the memory by the guard, in general and when less than a
+/// fifth of the limit is left: a search may take a gigabyte in a second.
+const GUARD_INTERVAL: Duration = Duration::from_millis(20);
+const GUARD_INTERVAL_NEAR_LIMIT: Duration = Duration::from_millis(2);
+/// The time that a search may take to stop and report its findings. On a busy machine it gets more
+/// time, until it has used `STOP_WORK` of processor time, or `MOST_STOP_TIME` is over.
+const STOP_TIME: Duration = Duration::from_millis(900);
+const STOP_WORK: Duration = Duration::from_millis(500);
+const MOST_STOP_TIME: Duration = Duration::from_secs(10);
+/// The additional memory that a search may use after it hit the limit, to report its findings: a
+/// twelfth of the limit, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
 /// The further memory that may be used during the report, and before the search has noticed the
 /// limit: as much as the limit, and at most this.
-const MOST_FOR_TELLING: u64 = 64 << 20;
+const MOST_FOR_REPORT: u64 = 64 << 20;
 /// How long a search may exceed the limit before it checks, because a table may grow by half at
 /// once.
-const BEFORE_A_LOOK: Duration = Duration::from_millis(100);
+const MOST_EXCESS_TIME: Duration = Duration::from_millis(100);
 
 /// Signals that come this soon after the first count as one: `timeout` signals the program and then
 /// its group, so that the program gets two signals, and a terminal may do the same.
-const SAME_WISH: Duration = Duration::from_millis(500);
+const SAME_REQUEST: Duration = Duration::from_millis(500);
 
-/// How long the worker process has to finish after a second Ctrl-C.
-const BEFORE_THE_LAST: Duration = Duration::from_secs(1);
+/// The time that the worker process has to finish after a second Ctrl-C.
+const WORKER_STOP_TIME: Duration = Duration::from_secs(1);
 
 /// Set when Ctrl-C was pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -53,8 +53,8 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static MOST_USED: AtomicU64 = AtomicU64::new(0);
 /// Set when the memory limit is exceeded.
 static FULL: AtomicBool = AtomicBool::new(false);
-/// Set when a search is over and its result is being reported.
-static TELLING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// Set while the result of a finished search is being reported.
+static REPORTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Set together with `INTERRUPTED` or `FULL`.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
@@ -82,24 +82,24 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Whether the limit of memory was reached.
+/// Whether the memory limit was exceeded.
 #[cfg(feature = "cluster")]
-pub(crate) fn full() -> bool {
+pub(crate) fn memory_exceeded() -> bool {
     FULL.load(Ordering::SeqCst)
 }
 
-/// Set when all work must end at once, including that of a solver or a long step.
+/// Returns the flag that is set when all work must end, including that of a solver or a long step.
 pub(crate) fn stop() -> Arc<AtomicBool> {
     Arc::clone(&STOP)
 }
 
-/// To be set when a search is over and its result is being reported.
-pub(crate) fn telling() -> Arc<AtomicBool> {
-    Arc::clone(&TELLING)
+/// Returns the flag that is set while the result of a finished search is being reported.
+pub(crate) fn reporting() -> Arc<AtomicBool> {
+    Arc::clone(&REPORTING)
 }
 
 /// Sets a reason for stopping, and stops all work.
-fn tell(why: &AtomicBool) {
+fn stop_for(why: &AtomicBool) {
     why.store(true, Ordering::SeqCst);
     STOP.store(true, Ordering::SeqCst);
 }
@@ -112,7 +112,7 @@ pub(crate) fn watched<T>(
     work: impl FnOnce(&mut Watch<'_>) -> T,
 ) -> Result<T, String> {
     let mut watcher = Watcher::new(limits.memory, quiet)?;
-    let done = work(&mut |progress| watcher.look(progress));
+    let done = work(&mut |progress| watcher.check(progress));
     watcher.finish();
     Ok(done)
 }
@@ -121,7 +121,7 @@ pub(crate) fn watched<T>(
 struct Watcher {
     memory: Option<u64>,
     line: Option<ProgressLine>,
-    last_look: Option<Instant>,
+    last_check: Option<Instant>,
 }
 
 impl Watcher {
@@ -129,21 +129,22 @@ impl Watcher {
     /// the program. Fails if the memory limit cannot be enforced.
     fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
-            let no = "this system does not say how much memory is used; leave --memory-limit out";
-            return Err(no.to_owned());
+            let refusal =
+                "this system does not report how much memory is used; leave out --memory-limit";
+            return Err(refusal.to_owned());
         }
-        TELLING.store(false, Ordering::SeqCst);
+        REPORTING.store(false, Ordering::SeqCst);
         listen();
-        guarded(memory);
+        start_guard(memory);
         Ok(Self {
             memory,
             line: ProgressLine::wanted(quiet),
-            last_look: None,
+            last_check: None,
         })
     }
 
     /// Called at intervals by the search.
-    fn look(&mut self, progress: &Progress) -> ControlFlow<Bound> {
+    fn check(&mut self, progress: &Progress) -> ControlFlow<Bound> {
         if INTERRUPTED.load(Ordering::SeqCst) {
             return ControlFlow::Break(Bound::Interrupted);
         }
@@ -151,12 +152,12 @@ impl Watcher {
             return ControlFlow::Break(Bound::MemoryLimit(limit));
         }
         if self
-            .last_look
-            .is_some_and(|last| last.elapsed() < BETWEEN_LOOKS)
+            .last_check
+            .is_some_and(|last| last.elapsed() < CHECK_INTERVAL)
         {
             return ControlFlow::Continue(());
         }
-        self.last_look = Some(Instant::now());
+        self.last_check = Some(Instant::now());
         if let Some(limit) = self.memory
             && used().is_some_and(|used| used > limit)
         {
@@ -172,20 +173,20 @@ impl Watcher {
 
     /// Removes the progress from the screen.
     fn finish(self) {
-        TELLING.store(true, Ordering::SeqCst);
+        REPORTING.store(true, Ordering::SeqCst);
         if let Some(line) = self.line {
             line.finish();
         }
     }
 }
 
-/// From now on, Ctrl-C stops the search.
+/// Makes Ctrl-C stop the search.
 #[cfg(not(target_family = "wasm"))]
 fn listen() {
     // If no handler can be set, Ctrl-C ends the program at once, which is acceptable.
     let mut first = None;
     let _ = ctrlc::set_handler(move || {
-        tell(&INTERRUPTED);
+        stop_for(&INTERRUPTED);
         mazurka::native::interrupt();
         if WAITING.load(Ordering::SeqCst) {
             // Starts a new line for the next output of the terminal.
@@ -193,9 +194,10 @@ fn listen() {
             native::note_end();
             std::process::exit(exit::Exit::Verified as i32);
         }
-        // This is a separate thread: it need not wait for a search that does not check.
-        if insists(&mut first, Instant::now()) {
-            files::settle();
+        // The handler runs in a separate thread, so it does not wait for a search that does not
+        // check.
+        if is_second_request(&mut first, Instant::now()) {
+            files::wait_for_save();
             mazurka::solving::stop_solvers();
             native::note_end();
             std::process::exit(exit::inconclusive());
@@ -206,24 +208,24 @@ fn listen() {
 /// The worker process, while it exists.
 static WORKER: Mutex<Option<u32>> = Mutex::new(None);
 
-/// The process that does the work for this one. Every Ctrl-C that arrives here is passed on to it.
+/// A process that does the work of this process. Every Ctrl-C that arrives here is passed on to it.
 pub(crate) struct Worker(());
 
 impl Worker {
-    /// From now on, Ctrl-C does not end this process, so that it can wait for the worker.
+    /// Makes Ctrl-C no longer end this process, so that it can wait for the worker.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn expected() -> Self {
         let mut first = None;
         let _ = ctrlc::set_handler(move || {
-            tell(&INTERRUPTED);
-            let insists = insists(&mut first, Instant::now());
-            pass_on(mazurka::native::interrupt_process);
-            if insists {
-                std::thread::sleep(BEFORE_THE_LAST);
+            stop_for(&INTERRUPTED);
+            let is_second_request = is_second_request(&mut first, Instant::now());
+            forward(mazurka::native::interrupt_process);
+            if is_second_request {
+                std::thread::sleep(WORKER_STOP_TIME);
                 if worker().is_none() {
                     std::process::exit(exit::inconclusive());
                 }
-                pass_on(mazurka::native::kill_process);
+                forward(mazurka::native::kill_process);
             }
         });
         Self(())
@@ -234,11 +236,11 @@ impl Worker {
         Self(())
     }
 
-    /// Notes that the worker has started.
+    /// Records that the worker has started.
     pub(crate) fn starts(&self, id: u32) {
         *worker() = Some(id);
         if interrupted() {
-            pass_on(mazurka::native::interrupt_process);
+            forward(mazurka::native::interrupt_process);
         }
     }
 }
@@ -254,15 +256,15 @@ fn worker() -> MutexGuard<'static, Option<u32>> {
 }
 
 /// Sends a signal to the worker.
-fn pass_on(signal: fn(u32)) {
+fn forward(signal: fn(u32)) {
     if let Some(id) = *worker() {
         signal(id);
     }
 }
 
-/// Starts the guard.
+/// Starts the thread of the guard.
 #[cfg(not(target_family = "wasm"))]
-fn guarded(memory: Option<u64>) {
+fn start_guard(memory: Option<u64>) {
     std::thread::spawn(move || guard(memory));
 }
 
@@ -272,28 +274,28 @@ fn listen() {}
 
 /// There are no threads either: the search checks its limits itself.
 #[cfg(target_family = "wasm")]
-fn guarded(_memory: Option<u64>) {}
+fn start_guard(_memory: Option<u64>) {}
 
 /// Whether a signal that comes now is a second request to stop, and not a repetition of the first.
-fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
+fn is_second_request(first: &mut Option<Instant>, now: Instant) -> bool {
     let first = *first.get_or_insert(now);
-    now.saturating_duration_since(first) >= SAME_WISH
+    now.saturating_duration_since(first) >= SAME_REQUEST
 }
 
-/// Tells a long step or a solver that the memory limit is exceeded. As a last resort, if a search
-/// does not check often enough, it enforces the limits and the result is lost. A result that is
-/// already being reported is not lost: the report may use some more memory.
+/// Stops a long step or a solver when the memory limit is exceeded. If a search does not check
+/// often enough, ends the program, as a last resort, and the result is lost. While a result is
+/// being reported, the report may use some more memory.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
-    let mut full: Option<Instant> = None;
-    let mut told: Option<(Instant, Duration)> = None;
-    let mut pause = BETWEEN_GLANCES;
+    let mut exceeded_since: Option<Instant> = None;
+    let mut interrupted: Option<(Instant, Duration)> = None;
+    let mut pause = GUARD_INTERVAL;
     loop {
         std::thread::sleep(pause);
         if INTERRUPTED.load(Ordering::SeqCst) {
-            let (since, before) = *told.get_or_insert_with(|| (Instant::now(), worked()));
+            let (since, before) = *interrupted.get_or_insert_with(|| (Instant::now(), worked()));
             let (waited, work) = (since.elapsed(), worked().saturating_sub(before));
-            if waited >= MOST_PATIENCE || waited >= PATIENCE && work >= WORK {
+            if waited >= MOST_STOP_TIME || waited >= STOP_TIME && work >= STOP_WORK {
                 give_up("interrupted");
             }
         }
@@ -301,18 +303,18 @@ fn guard(memory: Option<u64>) {
             continue;
         };
         if used > limit {
-            tell(&FULL);
-            full.get_or_insert_with(Instant::now);
+            stop_for(&FULL);
+            exceeded_since.get_or_insert_with(Instant::now);
         }
         pause = if used > limit / 5 * 4 {
-            NEAR_THE_LIMIT
+            GUARD_INTERVAL_NEAR_LIMIT
         } else {
-            BETWEEN_GLANCES
+            GUARD_INTERVAL
         };
-        let waited = full.is_some_and(|full| full.elapsed() >= BEFORE_A_LOOK);
-        let patient = TELLING.load(Ordering::SeqCst) || !waited;
-        let most = if patient {
-            most.map(|most| most.saturating_add(limit.min(MOST_FOR_TELLING)))
+        let waited = exceeded_since.is_some_and(|since| since.elapsed() >= MOST_EXCESS_TIME);
+        let tolerant = REPORTING.load(Ordering::SeqCst) || !waited;
+        let most = if tolerant {
+            most.map(|most| most.saturating_add(limit.min(MOST_FOR_REPORT)))
         } else {
             most
         };
@@ -339,14 +341,14 @@ pub(crate) fn worked() -> Duration {
 
 /// Ends the program in the middle of its work.
 fn give_up(why: &str) -> ! {
-    let lost = "and what was found until then is lost";
+    let lost = "and the findings so far are lost";
     output::print_error(&format!("mazurka: inconclusive: {why}, {lost}"));
-    leave();
+    exit_program();
 }
 
-/// Ends the program, after its solvers and its writing of files.
-pub(crate) fn leave() -> ! {
-    files::settle();
+/// Ends the program, after stopping its solvers and waiting for a file that is being saved.
+pub(crate) fn exit_program() -> ! {
+    files::wait_for_save();
     mazurka::solving::stop_solvers();
     native::note_end();
     std::process::exit(exit::inconclusive());
@@ -369,19 +371,19 @@ pub(crate) fn memory_limit(given: Option<u64>) -> Option<u64> {
 
 /// Bytes of memory in use, if the system reports them.
 pub(crate) fn used() -> Option<u64> {
-    let used = measured()?;
+    let used = memory_in_use()?;
     MOST_USED.fetch_max(used, Ordering::SeqCst);
     Some(used)
 }
 
 #[cfg(not(target_family = "wasm"))]
-fn measured() -> Option<u64> {
+fn memory_in_use() -> Option<u64> {
     Some(memory_stats::memory_stats()?.physical_mem as u64)
 }
 
-/// WebAssembly memory is never given back; its pages have 64 KB.
+/// WebAssembly never frees memory; a page has 64 KB.
 #[cfg(target_family = "wasm")]
-fn measured() -> Option<u64> {
+fn memory_in_use() -> Option<u64> {
     Some((core::arch::wasm32::memory_size::<0>() as u64) << 16)
 }
 
@@ -391,8 +393,8 @@ pub(crate) fn add_memory(record: &mut Record) {
     record.memory = most.filter(|_| record.counts.states.is_some());
 }
 
-/// Returns the progress of the search: the elapsed time, what was explored, how fast, how much
-/// there is, and how long it will take.
+/// Returns the progress of the search as text: the elapsed time, the explored part, the speed, the
+/// estimated size, and the remaining time.
 fn message(progress: &Progress, used: Option<u64>) -> String {
     let seconds = progress.elapsed.as_secs_f64().max(0.001);
     let counts = &progress.counts;
@@ -502,29 +504,29 @@ mod tests {
         };
         progress.counts.states = Some(3_000_000);
         progress.counts.executions = 0;
-        let told = "2 s: 3.0 M states, 1.5 M a second, 300 MB";
-        assert_eq!(message(&progress, Some(300 << 20)), told);
+        let interrupted = "2 s: 3.0 M states, 1.5 M a second, 300 MB";
+        assert_eq!(message(&progress, Some(300 << 20)), interrupted);
         (progress.open, progress.miss) = (2_000_000, Some(2e-6));
-        let told = "2 s: 3.0 M states, 2.0 M open, 1.5 M a second, 300 MB, one missed with probability 2e-6";
-        assert_eq!(message(&progress, Some(300 << 20)), told);
+        let interrupted = "2 s: 3.0 M states, 2.0 M open, 1.5 M a second, 300 MB, one missed with probability 2e-6";
+        assert_eq!(message(&progress, Some(300 << 20)), interrupted);
     }
 
     #[test]
-    fn signals_at_once_are_one_wish() {
+    fn signals_in_quick_succession_are_one_request() {
         let (mut first, start) = (None, Instant::now());
         let after = |millis| start + Duration::from_millis(millis);
-        assert!(!insists(&mut first, start));
-        assert!(!insists(&mut first, after(0)));
-        assert!(!insists(&mut first, after(499)));
-        assert!(insists(&mut first, after(500)));
+        assert!(!is_second_request(&mut first, start));
+        assert!(!is_second_request(&mut first, after(0)));
+        assert!(!is_second_request(&mut first, after(499)));
+        assert!(is_second_request(&mut first, after(500)));
     }
 
     #[test]
-    fn memory_beyond_the_limit_breaks_the_search() {
+    fn memory_beyond_the_limit_stops_the_search() {
         let mut watcher = Watcher {
             memory: Some(1),
             line: None,
-            last_look: None,
+            last_check: None,
         };
         let progress = Progress {
             counts: Default::default(),
@@ -535,6 +537,6 @@ mod tests {
             miss: None,
         };
         let broken = ControlFlow::Break(Bound::MemoryLimit(1));
-        assert_eq!(watcher.look(&progress), broken);
+        assert_eq!(watcher.check(&progress), broken);
     }
 }

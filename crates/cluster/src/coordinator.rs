@@ -1,10 +1,9 @@
-//! The coordinator of a search: starts it, supervises it, and adds up the results.
-//!
-//! It reads the results in the order of their numbers in the ledger, which needs no state on the
-//! server. At intervals it compares the parts without a result with the queue. An order that is
-//! neither in the queue nor done was lost, and is sent again. The coordinator reads the queue
-//! before the results. A worker writes the result before it acknowledges the order, so no order is
-//! sent again without need.
+//! The coordinator of a search: starts it, supervises it, and adds up the results. It reads the
+//! results in the order of their numbers in the ledger, so the server needs no state for it. At
+//! intervals it compares the parts without a result with the queue. An order that is neither in the
+//! queue nor done was lost, and is sent again. The coordinator reads the queue before the results,
+//! and a worker writes the result before it acknowledges the order. So no order is sent again
+//! unnecessarily.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,17 +20,17 @@ use crate::tree::Tree;
 use crate::{Error, MOST_FAILURES, Plan, Progress, ProgressWatch};
 
 /// Time between two calls of the caller's function.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// Time between two requests for new results.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
+const RESULT_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between two searches for lost orders.
-const BETWEEN_SEARCHES: Duration = Duration::from_secs(5);
+const LOST_ORDER_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause after an error of the server.
-const AFTER_AN_ERROR: Duration = Duration::from_millis(300);
+const ERROR_PAUSE: Duration = Duration::from_millis(300);
 /// Maximum number of results in one request.
-const AT_ONE_TIME: usize = 32;
+const MOST_RESULTS: usize = 32;
 /// Time limit for adding results after the search was stopped.
-const FOR_A_PARTIAL_SUM: Duration = Duration::from_millis(600);
+const PARTIAL_SUM_TIME: Duration = Duration::from_millis(600);
 
 /// A search to coordinate.
 pub struct Search<'a> {
@@ -39,7 +38,7 @@ pub struct Search<'a> {
     pub id: &'a str,
     /// Its job.
     pub job: &'a [u8],
-    /// Whether its ledger stays on the server when it is done.
+    /// Whether its ledger stays on the server after the search is done.
     pub keep: bool,
 }
 
@@ -59,17 +58,17 @@ pub fn coordinate(
     server: &Server,
     search: &Search<'_>,
     plan: &mut dyn Plan,
-    look: &mut ProgressWatch<'_>,
+    watch: &mut ProgressWatch<'_>,
 ) -> Result<Ended, Error> {
     block_on(1, async {
         let id: SearchId = search.id.parse()?;
-        let over = &mut || look(&Progress::default()).is_break();
+        let over = &mut || watch(&Progress::default()).is_break();
         let connection = server.connect(over).await?;
         let progress = RefCell::new(Progress::default());
         let mut coordinator = None;
         loop {
             let ended = {
-                let round = round(
+                let round = work_once(
                     &mut coordinator,
                     (&connection, &id, search),
                     plan,
@@ -79,8 +78,8 @@ pub fn coordinate(
                 loop {
                     tokio::select! {
                         ended = &mut round => break Some(ended),
-                        () = tokio::time::sleep(BETWEEN_LOOKS) => {
-                            if look(&progress.borrow()).is_break() {
+                        () = tokio::time::sleep(WATCH_INTERVAL) => {
+                            if watch(&progress.borrow()).is_break() {
                                 break None;
                             }
                         }
@@ -88,7 +87,7 @@ pub fn coordinate(
                 }
             };
             let ended = match ended {
-                Some(Ok(None)) if look(&progress.borrow()).is_continue() => continue,
+                Some(Ok(None)) if watch(&progress.borrow()).is_continue() => continue,
                 Some(Ok(Some(ended))) => ended,
                 Some(Err(Error::Server(_))) => {
                     progress.borrow_mut().connected = false;
@@ -110,15 +109,15 @@ pub fn coordinate(
     })
 }
 
-/// Opens the ledger if it is not open, or else does a part of the work.
-async fn round<'a>(
+/// Opens the ledger if it is not open, and otherwise does a part of the work.
+async fn work_once<'a>(
     coordinator: &mut Option<Coordinator<'a>>,
     (connection, id, search): (&'a Connection, &'a SearchId, &Search<'_>),
     plan: &mut dyn Plan,
     progress: &RefCell<Progress>,
 ) -> Result<Option<Ended>, Error> {
     let done = match coordinator {
-        Some(coordinator) => coordinator.round(plan, progress).await,
+        Some(coordinator) => coordinator.work_once(plan, progress).await,
         None => {
             let opened = Coordinator::open(connection, id, search.job, &*plan).await;
             opened
@@ -128,11 +127,11 @@ async fn round<'a>(
     };
     if let Err(Error::Server(_)) = done {
         if let Some(coordinator) = coordinator
-            && coordinator.ledger.is_there(connection, id).await == Ok(false)
+            && coordinator.ledger.exists(connection, id).await == Ok(false)
         {
             return Err(Error::Gone);
         }
-        tokio::time::sleep(AFTER_AN_ERROR).await;
+        tokio::time::sleep(ERROR_PAUSE).await;
     }
     done
 }
@@ -173,45 +172,45 @@ impl<'a> Coordinator<'a> {
         })
     }
 
-    async fn round(
+    async fn work_once(
         &mut self,
         plan: &mut dyn Plan,
         progress: &RefCell<Progress>,
     ) -> Result<Option<Ended>, Error> {
-        let mut news = false;
+        let mut has_news = false;
         while let Some(written) = self.ledger.next_result(self.results + 1).await? {
-            news = true;
+            has_news = true;
             if !written.value.is_empty() && !self.tree.is_done(&written.path) {
                 let result = self.ledger.whole(&written.path, &written.value).await?;
-                self.note(written.path, result, plan).await?;
+                self.record_result(written.path, result, plan).await?;
             }
             self.results = written.sequence;
-            self.tell(progress);
+            self.update_progress(progress);
         }
         while let Some(written) = self.ledger.next_failure(self.failures + 1).await? {
             self.failures = written.sequence;
             let why = String::from_utf8_lossy(&written.value).into_owned();
             self.fail(written.path, why);
         }
-        self.tell(progress);
-        if let Some(failed) = self.given_up() {
+        self.update_progress(progress);
+        if let Some(failed) = self.failure_reasons() {
             return Ok(Some(Ended::Failed(failed)));
         }
         if self.tree.open().is_empty() && self.add_all(plan).await? {
             return Ok(Some(Ended::Complete));
         }
-        let due = |searched: Instant| searched.elapsed() >= BETWEEN_SEARCHES;
+        let due = |searched: Instant| searched.elapsed() >= LOST_ORDER_INTERVAL;
         if self.searched.is_none_or(due) {
             self.send_lost(plan).await?;
             self.searched = Some(Instant::now());
         }
-        if !news {
-            tokio::time::sleep(BETWEEN_QUESTIONS).await;
+        if !has_news {
+            tokio::time::sleep(RESULT_INTERVAL).await;
         }
         Ok(None)
     }
 
-    fn tell(&self, progress: &RefCell<Progress>) {
+    fn update_progress(&self, progress: &RefCell<Progress>) {
         let connected = self.connection.client.connection_state() == State::Connected;
         *progress.borrow_mut() = self.tree.progress(connected);
     }
@@ -225,7 +224,7 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Returns the reasons if some part has failed too often.
-    fn given_up(&self) -> Option<Vec<String>> {
+    fn failure_reasons(&self) -> Option<Vec<String>> {
         let failed = self
             .failed
             .iter()
@@ -241,7 +240,7 @@ impl<'a> Coordinator<'a> {
 
     /// Records a result, and the results of its children that arrived earlier. Returns whether the
     /// result is valid.
-    async fn note(
+    async fn record_result(
         &mut self,
         path: PartPath,
         result: Option<(ResultHead, Option<Vec<u8>>)>,
@@ -250,12 +249,12 @@ impl<'a> Coordinator<'a> {
         let mut todo = vec![(path, result)];
         let mut good = true;
         while let Some((path, result)) = todo.pop() {
-            let Some(of) = self.tree.order_of(&path).cloned() else {
+            let Some(expected_order) = self.tree.order_of(&path).cloned() else {
                 continue;
             };
             let children = match &result {
-                Some((head, Some(body))) if head.of == of => plan.children(body),
-                Some((_, Some(_))) => Err("its result is of another order".to_owned()),
+                Some((head, Some(body))) if head.order == expected_order => plan.children(body),
+                Some((_, Some(_))) => Err("its result belongs to another order".to_owned()),
                 _ => Err("its result is damaged".to_owned()),
             };
             let children = children.and_then(|children| {
@@ -268,7 +267,7 @@ impl<'a> Coordinator<'a> {
             });
             match (children, result) {
                 (Ok(children), Some((head, _))) => {
-                    for child in self.tree.settle(&path, &children, head.executions) {
+                    for child in self.tree.complete(&path, &children, head.executions) {
                         let result = self.ledger.result(&child).await?;
                         todo.push((child, result));
                     }
@@ -286,7 +285,7 @@ impl<'a> Coordinator<'a> {
 
     /// Sends the orders again that are neither in the queue nor done.
     async fn send_lost(&mut self, plan: &dyn Plan) -> Result<(), Error> {
-        if !self.ledger.is_there(self.connection, self.id).await? {
+        if !self.ledger.exists(self.connection, self.id).await? {
             return Err(Error::Gone);
         }
         let queued = self.queue.parts(self.id).await?;
@@ -299,13 +298,13 @@ impl<'a> Coordinator<'a> {
         let mut siblings: Option<(PartPath, Vec<Vec<u8>>)> = None;
         for path in lost {
             let result = self.ledger.result(&path).await?;
-            if result.is_some() && self.note(path.clone(), result, plan).await? {
+            if result.is_some() && self.record_result(path.clone(), result, plan).await? {
                 continue;
             }
             let order = match path.parent() {
                 None => Some(plan.root()),
                 Some((parent, number)) => {
-                    if siblings.as_ref().is_none_or(|(of, _)| *of != parent) {
+                    if siblings.as_ref().is_none_or(|(known, _)| *known != parent) {
                         let orders = self.orders_of(&parent, plan).await?;
                         siblings = orders.map(|orders| (parent, orders));
                     }
@@ -366,18 +365,20 @@ impl<'a> Coordinator<'a> {
             let result = ledger.result(&path).await;
             (path, children, result)
         });
-        let mut results = std::pin::pin!(results.buffered(AT_ONE_TIME));
+        let mut results = std::pin::pin!(results.buffered(MOST_RESULTS));
         while let Some((path, children, result)) = results.next().await {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(None);
             }
-            let of = self.tree.order_of(&path);
+            let expected_order = self.tree.order_of(&path);
             let added = match result? {
-                Some((head, Some(body))) if Some(&head.of) == of => match plan.children(&body) {
-                    Ok(now) if now.len() == children => plan.add(&body),
-                    Ok(_) => Err("its result has changed".to_owned()),
-                    Err(why) => Err(why),
-                },
+                Some((head, Some(body))) if Some(&head.order) == expected_order => {
+                    match plan.children(&body) {
+                        Ok(now) if now.len() == children => plan.add(&body),
+                        Ok(_) => Err("its result has changed".to_owned()),
+                        Err(why) => Err(why),
+                    }
+                }
                 _ => Err("its result is missing or damaged".to_owned()),
             };
             if let Err(why) = added {
@@ -387,18 +388,18 @@ impl<'a> Coordinator<'a> {
         Ok(None)
     }
 
-    /// Adds the available results, within a time limit.
+    /// Adds the available results within a time limit.
     async fn add_some(&mut self, plan: &mut dyn Plan) {
         plan.clear();
-        let until = Instant::now() + FOR_A_PARTIAL_SUM;
+        let until = Instant::now() + PARTIAL_SUM_TIME;
         let added = self.add(plan, Some(until));
         // Missing results are left out.
-        let _ = tokio::time::timeout(FOR_A_PARTIAL_SUM, added).await;
+        let _ = tokio::time::timeout(PARTIAL_SUM_TIME, added).await;
     }
 
     /// Deletes the search from the server, if possible.
     async fn clean_up(&mut self) {
-        let _ = self.queue.forget(self.id).await;
+        let _ = self.queue.remove_orders(self.id).await;
         let _ = Ledger::delete(self.connection, self.id).await;
     }
 }

@@ -34,7 +34,8 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultHead {
     /// The checksum of the order.
-    pub of: String,
+    #[serde(rename = "of")]
+    pub order: String,
     /// The checksum of the body, and its size.
     pub checksum: String,
     pub bytes: u64,
@@ -51,11 +52,11 @@ impl ResultHead {
         })
     }
 
-    /// Whether this version writes such heads.
+    /// Whether this version could have written this head.
     fn fits(&self) -> bool {
         let digits = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let sizes = self.bytes <= MOST_RESULT_BYTES && (self.piece == 0 || self.piece >= 512);
-        digits(&self.of) && digits(&self.checksum) && sizes
+        digits(&self.order) && digits(&self.checksum) && sizes
     }
 
     /// Splits a value into the head and the bytes after it.
@@ -74,7 +75,7 @@ impl ResultHead {
 }
 
 /// An entry of the ledger.
-pub(crate) struct Written {
+pub(crate) struct LedgerEntry {
     pub sequence: u64,
     pub path: PartPath,
     /// The value; empty if the entry was deleted or has no head.
@@ -98,9 +99,9 @@ fn is_missing(error: &KeyValueError) -> bool {
     })
 }
 
-/// Makes a bucket with a description and a lifetime of its values. Makes the underlying stream
+/// Creates a bucket with a description and a lifetime of its values. Makes the underlying stream
 /// directly, because the client's function for buckets uses options that servers before 2.11 do not
-/// know.
+/// support.
 pub(crate) async fn bucket(
     connection: &Connection,
     name: &str,
@@ -118,8 +119,8 @@ pub(crate) async fn bucket(
         num_replicas: 1,
         ..Config::default()
     };
-    let made = connection.context.get_or_create_stream(config).await;
-    made.map_err(Error::server)?;
+    let created = connection.context.get_or_create_stream(config).await;
+    created.map_err(Error::server)?;
     let store = connection.context.get_key_value(name).await;
     store.map_err(Error::server)
 }
@@ -160,12 +161,12 @@ impl Ledger {
 
     /// Returns the creation time, which distinguishes this ledger from others of the same name.
     pub fn run(&self) -> String {
-        let made = self.store.stream.cached_info().created;
-        format!("{made:?}").replace(' ', "")
+        let created = self.store.stream.cached_info().created;
+        format!("{created:?}").replace(' ', "")
     }
 
     /// Whether the ledger still exists.
-    pub async fn is_there(&self, connection: &Connection, id: &SearchId) -> Result<bool, Error> {
+    pub async fn exists(&self, connection: &Connection, id: &SearchId) -> Result<bool, Error> {
         match Self::open(connection, id).await {
             Ok(now) => Ok(now.run() == self.run()),
             Err(Error::Gone) => Ok(false),
@@ -187,7 +188,7 @@ impl Ledger {
     pub async fn put_result(
         &self,
         path: &PartPath,
-        of: &str,
+        order: &str,
         (body, executions): (&[u8], u64),
     ) -> Result<(), Error> {
         if body.len() as u64 > MOST_RESULT_BYTES {
@@ -197,30 +198,30 @@ impl Ledger {
                 most: MOST_RESULT_BYTES,
             });
         }
-        self.put(&format!("head.{path}"), of, body, executions)
+        self.put(&format!("head.{path}"), order, body, executions)
             .await
     }
 
-    async fn put(&self, key: &str, of: &str, body: &[u8], executions: u64) -> Result<(), Error> {
+    async fn put(&self, key: &str, order: &str, body: &[u8], executions: u64) -> Result<(), Error> {
         let piece = self.most_bytes;
         let small = body.len() <= INLINE.min(piece / 2);
         let head = ResultHead {
-            of: of.to_owned(),
+            order: order.to_owned(),
             checksum: checksum(body),
             bytes: body.len() as u64,
             piece: if small { 0 } else { piece as u64 },
             executions,
         };
-        let mut behind = body;
+        let mut inline = body;
         if !small {
             for (k, piece) in body.chunks(piece).enumerate() {
                 let key = format!("piece.{key}.{}.{k}", head.checksum);
                 let written = self.store.put(key, piece.to_vec().into()).await;
                 written.map_err(Error::server)?;
             }
-            behind = &[];
+            inline = &[];
         }
-        let written = self.store.put(key, head.value(behind)?.into()).await;
+        let written = self.store.put(key, head.value(inline)?.into()).await;
         written.map(|_| ()).map_err(Error::server)
     }
 
@@ -229,9 +230,9 @@ impl Ledger {
         &self,
         key: &str,
         head: &ResultHead,
-        behind: &[u8],
+        inline: &[u8],
     ) -> Result<Option<Vec<u8>>, Error> {
-        let mut body = behind.to_vec();
+        let mut body = inline.to_vec();
         for k in 0..head.pieces() {
             let key = format!("piece.{key}.{}.{k}", head.checksum);
             let Some(piece) = self.store.get(key).await.map_err(Error::server)? else {
@@ -258,25 +259,25 @@ impl Ledger {
         }
     }
 
-    /// Returns the same, from the value of its key.
+    /// Returns the head and the body of a result, from the value of its key.
     pub async fn whole(
         &self,
         path: &PartPath,
         value: &[u8],
     ) -> Result<Option<(ResultHead, Option<Vec<u8>>)>, Error> {
-        let Some((head, behind)) = ResultHead::read(value) else {
+        let Some((head, inline)) = ResultHead::read(value) else {
             return Ok(None);
         };
-        let body = self.body(&format!("head.{path}"), &head, behind).await?;
+        let body = self.body(&format!("head.{path}"), &head, inline).await?;
         Ok(Some((head, body)))
     }
 
     /// Whether an order has a result.
-    pub async fn has_result(&self, path: &PartPath, of: &str) -> Result<bool, Error> {
+    pub async fn has_result(&self, path: &PartPath, order: &str) -> Result<bool, Error> {
         let entry = self.store.get(format!("head.{path}")).await;
         let value = entry.map_err(Error::server)?;
         let head = value.as_deref().and_then(ResultHead::read);
-        Ok(head.is_some_and(|(head, _)| head.of == of))
+        Ok(head.is_some_and(|(head, _)| head.order == order))
     }
 
     /// Deletes a result.
@@ -294,13 +295,13 @@ impl Ledger {
     }
 
     /// Returns the next result with at least this number.
-    pub async fn next_result(&self, from: u64) -> Result<Option<Written>, Error> {
+    pub async fn next_result(&self, from: u64) -> Result<Option<LedgerEntry>, Error> {
         self.next("head.", from, PartPath::parse).await
     }
 
     /// Returns the next failure with at least this number. The last token of its key is the name of
     /// the worker.
-    pub async fn next_failure(&self, from: u64) -> Result<Option<Written>, Error> {
+    pub async fn next_failure(&self, from: u64) -> Result<Option<LedgerEntry>, Error> {
         let path = |key: &str| PartPath::parse(key.rsplit_once('.')?.0);
         self.next("failed.", from, path).await
     }
@@ -310,7 +311,7 @@ impl Ledger {
         kind: &str,
         mut from: u64,
         path: impl Fn(&str) -> Option<PartPath>,
-    ) -> Result<Option<Written>, Error> {
+    ) -> Result<Option<LedgerEntry>, Error> {
         let start = format!("$KV.{}.{kind}", self.store.name);
         loop {
             let subject = format!("{start}>");
@@ -326,13 +327,13 @@ impl Ledger {
             let key = message.subject.strip_prefix(&start);
             match key.and_then(&path) {
                 Some(path) => {
-                    return Ok(Some(Written {
+                    return Ok(Some(LedgerEntry {
                         sequence: message.sequence,
                         path,
                         value: message.payload.to_vec(),
                     }));
                 }
-                // The key is not one of this crate.
+                // The key was not made by this crate.
                 None => from = message.sequence + 1,
             }
         }
@@ -370,7 +371,7 @@ mod tests {
 
     fn head() -> ResultHead {
         ResultHead {
-            of: checksum(b"order"),
+            order: checksum(b"order"),
             checksum: checksum(b"body"),
             bytes: 4,
             piece: 0,
@@ -405,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_mean_harm_are_none() {
+    fn malicious_heads_are_rejected() {
         let mut all = [head(), head(), head()];
         all[0].bytes = u64::MAX;
         all[1].piece = 1;

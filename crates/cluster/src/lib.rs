@@ -17,10 +17,10 @@
 //!   failures;
 //! - the bucket `mazurka-workers`, the active workers; entries expire after a few seconds.
 //!
-//! The queue need not be reliable. It may deliver an order twice, or lose everything. The ledger
-//! says which parts have a result. A part without one is explored again, and the coordinator sends
-//! an order again if it is neither in the queue nor done. If the ledger loses a result, its part is
-//! explored again, too. The sum is computed from the ledger alone, at the end.
+//! The queue need not be reliable. It may deliver an order twice, or lose all orders. The ledger
+//! records which parts have a result. The coordinator sends an order again if it is neither in the
+//! queue nor done, so that a part without a result is explored again. If the ledger loses a result,
+//! its part is explored again, too. The sum is computed from the ledger alone, at the end.
 //!
 //! This crate checks the data that it reads from the server: names, sizes, checksums, and that a
 //! result belongs to the order that the coordinator would give. The caller checks the content.
@@ -60,7 +60,7 @@ pub(crate) const MOST_RESULT_BYTES: u64 = 1 << 30;
 /// Time limit of a worker for delivering a result.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The server cannot be reached.
@@ -72,7 +72,7 @@ pub enum Error {
         why: String,
     },
     /// The server could not answer; a later attempt may succeed.
-    #[error("the NATS server does not do what it is asked: {0}")]
+    #[error("a request to the NATS server failed: {0}")]
     Server(String),
     /// The search does not exist.
     #[error(
@@ -83,7 +83,7 @@ pub enum Error {
     #[error("the server has another job under the name of this search; cancel that first")]
     OtherJob,
     /// A message is too large.
-    #[error("{what} has {bytes} bytes, and at most {most} are taken")]
+    #[error("{what} has {bytes} bytes, but at most {most} are accepted")]
     TooLarge {
         /// The kind of message.
         what: &'static str,
@@ -93,7 +93,7 @@ pub enum Error {
         most: u64,
     },
     /// The name is not the name of a search.
-    #[error("`{0}` is not a name of a search; `mazurka cluster` lists them")]
+    #[error("`{0}` is not the name of a search; `mazurka cluster` lists the searches")]
     Name(String),
 }
 
@@ -112,7 +112,7 @@ pub trait Work: Send + Sync + 'static {
     fn is_over(&self) -> bool;
 
     /// Shows a message to the user.
-    fn tell(&self, what: &str);
+    fn report(&self, what: &str);
 }
 
 /// An order, with its search.
@@ -138,7 +138,7 @@ pub struct PartResult {
     pub executions: u64,
 }
 
-/// Why an order has no result.
+/// The reason why an order has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The exploration was stopped.
@@ -152,7 +152,8 @@ pub trait Plan {
     /// Returns the order for the whole search.
     fn root(&self) -> Vec<u8>;
 
-    /// Returns the orders for the children of a part. The error says why the result is invalid.
+    /// Returns the orders for the children of a part. The error is the reason why the result is
+    /// invalid.
     fn children(&self, result: &[u8]) -> Result<Vec<Vec<u8>>, String>;
 
     /// Forgets all added results.

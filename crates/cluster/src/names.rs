@@ -59,13 +59,13 @@ impl SearchId {
 }
 
 /// Returns the search and the part that a subject names.
-pub(crate) fn of_subject(subject: &str) -> Option<(SearchId, PartPath)> {
+pub(crate) fn parse_subject(subject: &str) -> Option<(SearchId, PartPath)> {
     let (id, path) = subject.strip_prefix("mazurka.orders.")?.split_once('.')?;
     Some((id.parse().ok()?, PartPath::parse(path)?))
 }
 
-/// A part, as the indices of children on the way to it. Paths are sorted in preorder: each part
-/// comes before its children.
+/// The path of a part: the indices of the children from the root to the part. Paths are sorted in
+/// preorder: each part comes before its children.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PartPath(Vec<u32>);
 
@@ -81,7 +81,7 @@ impl PartPath {
         Self(path)
     }
 
-    /// Returns the part that contains this one, and the index of this one in it.
+    /// Returns the parent of this part, and the index of this part among its children.
     pub fn parent(&self) -> Option<(Self, usize)> {
         let (&last, before) = self.0.split_last()?;
         (!before.is_empty()).then(|| (Self(before.to_vec()), last as usize))
@@ -126,12 +126,12 @@ mod tests {
         let path = PartPath::root().child(3).child(11);
         assert_eq!(path.to_string(), "0.3.11");
         assert_eq!(path.parent(), Some((PartPath::root().child(3), 11)));
-        assert_eq!(of_subject(&id.order(&path)), Some((id, path)));
+        assert_eq!(parse_subject(&id.order(&path)), Some((id, path)));
         assert_eq!(PartPath::root().parent(), None);
     }
 
     #[test]
-    fn other_names_are_none() {
+    fn other_names_are_rejected() {
         let upper = ID.to_uppercase();
         for id in ["", "x", "../etc", &upper, &ID[1..], "*", ">"] {
             assert!(id.parse::<SearchId>().is_err(), "{id}");
@@ -151,8 +151,8 @@ mod tests {
         ] {
             assert_eq!(PartPath::parse(path), None, "{path}");
         }
-        assert_eq!(of_subject("mazurka.orders.0"), None);
-        assert_eq!(of_subject(&format!("other.orders.{ID}.0")), None);
+        assert_eq!(parse_subject("mazurka.orders.0"), None);
+        assert_eq!(parse_subject(&format!("other.orders.{ID}.0")), None);
     }
 
     #[test]

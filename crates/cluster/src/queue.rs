@@ -9,7 +9,7 @@ use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, RetentionPolicy, Stream};
 use futures_util::StreamExt;
 
-use crate::names::{CONSUMER, ORDERS, PartPath, SearchId, of_subject};
+use crate::names::{CONSUMER, ORDERS, PartPath, SearchId, parse_subject};
 use crate::server::Connection;
 use crate::{DEADLINE, Error};
 
@@ -19,9 +19,9 @@ const DUPLICATES: Duration = Duration::from_secs(120);
 /// Maximum number of waiting workers, and of orders in progress. The defaults of the server, 512
 /// and 1000, are fewer than the cores of a cluster.
 const MOST_WAITING: i64 = 16_384;
-const MOST_AT_WORK: i64 = 65_536;
+const MOST_IN_PROGRESS: i64 = 65_536;
 /// Maximum number of unacknowledged messages to the server.
-const ON_THE_WAY: usize = 64;
+const MOST_UNACKNOWLEDGED: usize = 64;
 
 /// The queue of orders.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ impl Queue {
             ack_wait: DEADLINE,
             max_deliver: -1,
             max_waiting: MOST_WAITING,
-            max_ack_pending: MOST_AT_WORK,
+            max_ack_pending: MOST_IN_PROGRESS,
             ..pull::Config::default()
         };
         let consumer = self.stream.get_or_create_consumer(CONSUMER, config).await;
@@ -71,19 +71,19 @@ impl Queue {
         (run, attempt): (&str, u32),
         orders: impl Iterator<Item = (PartPath, Vec<u8>)>,
     ) -> Result<(), Error> {
-        let mut on_the_way: Vec<PublishAckFuture> = Vec::new();
+        let mut unacknowledged: Vec<PublishAckFuture> = Vec::new();
         for (path, order) in orders {
             let message = PublishMessage::build()
                 .payload(order.into())
                 .message_id(format!("{id}.{path}#{attempt}@{run}"));
             let context = &self.connection.context;
             let sent = context.send_publish(id.order(&path), message).await;
-            on_the_way.push(sent.map_err(Error::server)?);
-            if on_the_way.len() >= ON_THE_WAY {
-                arrived(&mut on_the_way).await?;
+            unacknowledged.push(sent.map_err(Error::server)?);
+            if unacknowledged.len() >= MOST_UNACKNOWLEDGED {
+                wait_for_acknowledgements(&mut unacknowledged).await?;
             }
         }
-        arrived(&mut on_the_way).await
+        wait_for_acknowledgements(&mut unacknowledged).await
     }
 
     /// Returns the parts of a search whose orders wait or are in progress.
@@ -93,21 +93,23 @@ impl Queue {
         let mut parts = HashSet::new();
         while let Some(next) = subjects.next().await {
             let (subject, _) = next.map_err(Error::server)?;
-            parts.extend(of_subject(&subject).map(|(_, path)| path));
+            parts.extend(parse_subject(&subject).map(|(_, path)| path));
         }
         Ok(parts)
     }
 
     /// Deletes the orders of a search.
-    pub async fn forget(&self, id: &SearchId) -> Result<(), Error> {
+    pub async fn remove_orders(&self, id: &SearchId) -> Result<(), Error> {
         let purged = self.stream.purge().filter(id.orders()).await;
         purged.map(|_| ()).map_err(Error::server)
     }
 }
 
 /// Waits until the server has acknowledged the messages.
-async fn arrived(on_the_way: &mut Vec<PublishAckFuture>) -> Result<(), Error> {
-    for sent in on_the_way.drain(..) {
+async fn wait_for_acknowledgements(
+    unacknowledged: &mut Vec<PublishAckFuture>,
+) -> Result<(), Error> {
+    for sent in unacknowledged.drain(..) {
         sent.await.map_err(Error::server)?;
     }
     Ok(())

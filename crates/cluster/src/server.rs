@@ -77,7 +77,7 @@ impl Server {
         Ok(options)
     }
 
-    /// Connects, with retries. `over` says whether to give up.
+    /// Connects, with retries. `over` tells whether to stop trying.
     pub(crate) async fn connect(
         &self,
         over: &mut dyn FnMut() -> bool,
@@ -117,7 +117,7 @@ impl Connection {
     }
 }
 
-/// Runs a future that uses the server to its end.
+/// Runs a future that uses the server until it is complete.
 pub(crate) fn block_on<T>(
     threads: usize,
     work: impl Future<Output = Result<T, Error>>,
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn a_password_is_not_shown() {
-        let of = |url: &str| Server {
+        let server = |url: &str| Server {
             url: url.to_owned(),
             credentials: None,
             authorities: None,
             certificate: None,
             patience: Duration::ZERO,
         };
-        let shown = |url: &str| of(url).public_url();
+        let shown = |url: &str| server(url).public_url();
         assert_eq!(shown("nats://me:secret@host:4222"), "nats://host:4222");
         assert_eq!(shown("tls://token@host"), "tls://host");
         assert_eq!(shown("nats://me:a@b@host:1"), "nats://host:1");

@@ -95,7 +95,7 @@ pub fn cancel(server: &Server, id: &str) -> Result<(), Error> {
         let connection = server.connect(&mut || false).await?;
         Ledger::open(&connection, &id).await?;
         Ledger::delete(&connection, &id).await?;
-        Queue::open(&connection).await?.forget(&id).await
+        Queue::open(&connection).await?.remove_orders(&id).await
     })
 }
 

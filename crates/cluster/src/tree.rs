@@ -30,12 +30,12 @@ pub(crate) struct Tree {
 impl Tree {
     pub fn new(root: &[u8]) -> Self {
         let mut tree = Self::default();
-        tree.know(PartPath::root(), root);
+        tree.add(PartPath::root(), root);
         tree
     }
 
     /// Adds a part. Returns whether it already has a result.
-    fn know(&mut self, path: PartPath, order: &[u8]) -> bool {
+    fn add(&mut self, path: PartPath, order: &[u8]) -> bool {
         if self.orders.contains_key(&path) {
             return false;
         }
@@ -45,8 +45,8 @@ impl Tree {
         early
     }
 
-    /// Returns the checksum of the order of a part, if the part is known. If it is not, remembers
-    /// that the part has a result.
+    /// Returns the checksum of the order of a part, if the part is known. Otherwise records that
+    /// the part has a result.
     pub fn order_of(&mut self, path: &PartPath) -> Option<&String> {
         if !self.orders.contains_key(path) {
             self.early.insert(path.clone());
@@ -59,7 +59,7 @@ impl Tree {
     }
 
     /// Records the result of a part. Returns the children that also have a result.
-    pub fn settle(
+    pub fn complete(
         &mut self,
         path: &PartPath,
         orders: &[Vec<u8>],
@@ -77,7 +77,7 @@ impl Tree {
         let mut early = Vec::new();
         for (k, order) in orders.iter().enumerate() {
             let child = path.child(k);
-            if self.know(child.clone(), order) {
+            if self.add(child.clone(), order) {
                 early.push(child);
             }
         }
@@ -124,11 +124,11 @@ mod tests {
         // The second child is done before its parent is known to be cut.
         assert_eq!(tree.order_of(&b), None);
         assert_eq!(tree.order_of(&root), Some(&checksum(b"all")));
-        assert_eq!(tree.settle(&root, &orders, 0), [b.clone()]);
+        assert_eq!(tree.complete(&root, &orders, 0), [b.clone()]);
         assert_eq!(tree.open().iter().collect::<Vec<_>>(), [&a, &b]);
         assert_eq!(tree.order_of(&b), Some(&checksum(b"b")));
-        assert_eq!(tree.settle(&b, &[], 5), []);
-        tree.settle(&a, &[], 3);
+        assert_eq!(tree.complete(&b, &[], 5), []);
+        tree.complete(&a, &[], 3);
         assert_eq!(tree.progress(true).executions, 8);
         assert!(tree.open().is_empty());
         assert_eq!(tree.done().keys().collect::<Vec<_>>(), [&root, &a, &b]);

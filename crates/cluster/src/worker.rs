@@ -13,7 +13,7 @@ use async_nats::jetstream::{AckKind, Message};
 use futures_util::StreamExt;
 
 use crate::ledger::{Ledger, checksum};
-use crate::names::{PartPath, SearchId, of_subject};
+use crate::names::{PartPath, SearchId, parse_subject};
 use crate::queue::Queue;
 use crate::server::{Connection, Server, block_on};
 use crate::status::announce;
@@ -22,17 +22,17 @@ use crate::{
 };
 
 /// Time limit of the server for finding an order.
-const FOR_AN_ORDER: Duration = Duration::from_secs(2);
+const ORDER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Additional time limit for the answer of the server.
-const FOR_AN_ANSWER: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause after an error of the server.
-const AFTER_AN_ERROR: Duration = Duration::from_millis(300);
+const ERROR_PAUSE: Duration = Duration::from_millis(300);
 /// Time between two checks whether the worker should end.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Time limit for stopping the parts.
-const TO_STOP: Duration = Duration::from_millis(700);
+const STOP_TIMEOUT: Duration = Duration::from_millis(700);
 /// Time between two announcements of the worker.
-const BETWEEN_SIGNS: Duration = Duration::from_secs(4);
+const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(4);
 
 /// The settings of a worker.
 #[derive(Clone, Debug)]
@@ -45,8 +45,8 @@ pub struct WorkerSettings {
     pub idle: Option<Duration>,
 }
 
-/// Works until it is told to end or has been idle for too long. Returns the number of parts that it
-/// has explored or cut.
+/// Works until it is stopped or has been idle for too long. Returns the number of parts that it has
+/// explored or cut.
 pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> Result<u64, Error> {
     let jobs = settings.jobs.max(1);
     block_on(jobs, async {
@@ -63,23 +63,23 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
             job: Mutex::new(None),
         });
         let mut slots: Vec<_> = (0..jobs)
-            .map(|_| tokio::spawn(Arc::clone(&state).slot()))
+            .map(|_| tokio::spawn(Arc::clone(&state).handle_orders()))
             .collect();
-        slots.push(tokio::spawn(Arc::clone(&state).give_signs()));
+        slots.push(tokio::spawn(Arc::clone(&state).announce_regularly()));
         let idle = |most: Duration| {
             let last = state.last.lock().unwrap_or_else(PoisonError::into_inner);
             state.busy.load(Ordering::SeqCst) == 0 && last.elapsed() >= most
         };
         while !state.work.is_over() && !settings.idle.is_some_and(idle) {
-            tokio::time::sleep(BETWEEN_LOOKS).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         state.over.store(true, Ordering::SeqCst);
         // The parts in progress report that they stop.
-        let until = Instant::now() + TO_STOP;
+        let until = Instant::now() + STOP_TIMEOUT;
         while state.busy.load(Ordering::SeqCst) > 0 && Instant::now() < until {
-            tokio::time::sleep(BETWEEN_LOOKS / 5).await;
+            tokio::time::sleep(CHECK_INTERVAL / 5).await;
         }
-        let _ = tokio::time::timeout(TO_STOP, state.connection.client.flush()).await;
+        let _ = tokio::time::timeout(STOP_TIMEOUT, state.connection.client.flush()).await;
         slots.iter().for_each(tokio::task::JoinHandle::abort);
         Ok(state.done.load(Ordering::SeqCst))
     })
@@ -94,22 +94,22 @@ struct WorkerState {
     busy: AtomicUsize,
     done: AtomicU64,
     over: AtomicBool,
-    /// Time when a part was last in progress.
+    /// The last time when a part was in progress.
     last: Mutex<Instant>,
     /// The last job read.
-    job: Mutex<Option<KeptJob>>,
+    job: Mutex<Option<CachedJob>>,
 }
 
 /// A job, with the name and the run of its search.
-type KeptJob = (SearchId, String, Arc<Vec<u8>>);
+type CachedJob = (SearchId, String, Arc<Vec<u8>>);
 
-/// An order that was taken.
+/// An order that this worker has taken from the queue.
 struct Order {
     message: Message,
     id: SearchId,
     path: PartPath,
-    /// The checksum of the order.
-    of: String,
+    /// The checksum of the message.
+    checksum: String,
     ledger: Ledger,
 }
 
@@ -118,12 +118,12 @@ impl WorkerState {
         self.over.load(Ordering::SeqCst) || self.work.is_over()
     }
 
-    fn was_busy(&self) {
+    fn record_activity(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Takes and handles orders in a loop.
-    async fn slot(self: Arc<Self>) {
+    async fn handle_orders(self: Arc<Self>) {
         let mut source = None;
         while !self.is_over() {
             let taken = self.take(&mut source).await;
@@ -131,7 +131,7 @@ impl WorkerState {
                 Ok(Some((message, queue))) => {
                     self.busy.fetch_add(1, Ordering::SeqCst);
                     let worked = self.handle(message, &queue).await;
-                    self.was_busy();
+                    self.record_activity();
                     self.busy.fetch_sub(1, Ordering::SeqCst);
                     worked
                 }
@@ -140,7 +140,7 @@ impl WorkerState {
             };
             if worked.is_err() {
                 source = None;
-                tokio::time::sleep(AFTER_AN_ERROR).await;
+                tokio::time::sleep(ERROR_PAUSE).await;
             }
         }
     }
@@ -158,9 +158,9 @@ impl WorkerState {
         let Some((queue, consumer)) = source else {
             return Ok(None);
         };
-        let asked = consumer.batch().max_messages(1).expires(FOR_AN_ORDER);
-        let mut batch = asked.messages().await.map_err(Error::server)?;
-        let next = tokio::time::timeout(FOR_AN_ORDER + FOR_AN_ANSWER, batch.next()).await;
+        let request = consumer.batch().max_messages(1).expires(ORDER_TIMEOUT);
+        let mut batch = request.messages().await.map_err(Error::server)?;
+        let next = tokio::time::timeout(ORDER_TIMEOUT + ANSWER_TIMEOUT, batch.next()).await;
         match next {
             Ok(None) => Ok(None),
             Ok(Some(Ok(message))) => Ok(Some((message, queue.clone()))),
@@ -170,31 +170,29 @@ impl WorkerState {
     }
 
     async fn handle(&self, message: Message, queue: &Queue) -> Result<(), Error> {
-        let Some((id, path)) = of_subject(&message.subject) else {
+        let Some((id, path)) = parse_subject(&message.subject) else {
             return end(&message, AckKind::Term).await;
         };
         let ledger = match Ledger::open(&self.connection, &id).await {
             Err(Error::Gone) => return end(&message, AckKind::Term).await,
             other => other?,
         };
-        let of = checksum(&message.payload);
-        if ledger.has_result(&path, &of).await? {
+        let checksum = checksum(&message.payload);
+        if ledger.has_result(&path, &checksum).await? {
             return end(&message, AckKind::Ack).await;
         }
         let order = Order {
             message,
             id,
             path,
-            of,
+            checksum,
             ledger,
         };
-        if let Some(why) = self.refuses(&order) {
+        if let Some(why) = self.refusal_reason(&order) {
             return self.refuse(&order, &why).await;
         }
         let Some(job) = self.job(&order).await? else {
-            return self
-                .refuse(&order, "its job is not there, or damaged")
-                .await;
+            return self.refuse(&order, "its job is missing or damaged").await;
         };
         match self.explore(&order, job).await {
             Ok(done) => self.deliver(&order, done, queue).await,
@@ -204,23 +202,23 @@ impl WorkerState {
     }
 
     /// Returns why an order is refused without an attempt.
-    fn refuses(&self, order: &Order) -> Option<String> {
+    fn refusal_reason(&self, order: &Order) -> Option<String> {
         let size = order.message.payload.len();
         if size > MOST_ORDER_BYTES {
             return Some(format!("the order has {size} bytes"));
         }
         let delivered = order.message.info().map_or(0, |info| info.delivered);
         let often = delivered > MOST_DELIVERIES;
-        often.then(|| format!("{MOST_DELIVERIES} workers got it and none has answered"))
+        often.then(|| format!("{MOST_DELIVERIES} workers received it, but none has answered"))
     }
 
     /// Returns the job of an order; caches the last one.
     async fn job(&self, order: &Order) -> Result<Option<Arc<Vec<u8>>>, Error> {
         let run = order.ledger.run();
         {
-            let kept = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((id, of, job)) = &*kept
-                && (id, of) == (&order.id, &run)
+            let cached = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((id, known_run, job)) = &*cached
+                && (id, known_run) == (&order.id, &run)
             {
                 return Ok(Some(Arc::clone(job)));
             }
@@ -228,8 +226,8 @@ impl WorkerState {
         let Some(job) = order.ledger.job().await?.map(Arc::new) else {
             return Ok(None);
         };
-        let mut kept = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some((order.id.clone(), run, Arc::clone(&job)));
+        let mut cached = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        *cached = Some((order.id.clone(), run, Arc::clone(&job)));
         Ok(Some(job))
     }
 
@@ -255,8 +253,8 @@ impl WorkerState {
                 () = tokio::time::sleep(EXTENSION) => {
                     // If this message is lost, another worker explores the same part.
                     let _ = order.message.ack_with(AckKind::Progress).await;
-                    let there = order.ledger.is_there(&self.connection, &order.id).await;
-                    if there == Ok(false) {
+                    let exists = order.ledger.exists(&self.connection, &order.id).await;
+                    if exists == Ok(false) {
                         stop.store(true, Ordering::SeqCst);
                     }
                 }
@@ -280,8 +278,8 @@ impl WorkerState {
                     false
                 }
                 Err(Error::Server(_)) => {
-                    let there = order.ledger.is_there(&self.connection, &order.id).await;
-                    there != Ok(false) && start.elapsed() < PATIENCE && !self.is_over()
+                    let exists = order.ledger.exists(&self.connection, &order.id).await;
+                    exists != Ok(false) && start.elapsed() < PATIENCE && !self.is_over()
                 }
                 Err(error) => {
                     return self.refuse(order, &error.to_string()).await;
@@ -290,7 +288,7 @@ impl WorkerState {
             if !again {
                 return written;
             }
-            tokio::time::sleep(AFTER_AN_ERROR).await;
+            tokio::time::sleep(ERROR_PAUSE).await;
             let _ = order.message.ack_with(AckKind::Progress).await;
         }
     }
@@ -306,7 +304,10 @@ impl WorkerState {
         let children = children.map(|(k, child)| (path.child(k), child.clone()));
         queue.send(id, (&order.ledger.run(), 0), children).await?;
         let result = (&done.result[..], done.executions);
-        order.ledger.put_result(path, &order.of, result).await?;
+        order
+            .ledger
+            .put_result(path, &order.checksum, result)
+            .await?;
         end(&order.message, AckKind::Ack).await
     }
 
@@ -315,7 +316,7 @@ impl WorkerState {
         let short = &order.id.to_string()[..8];
         let Order { path, ledger, .. } = order;
         self.work
-            .tell(&format!("search {short}, part {path}: {why}"));
+            .report(&format!("search {short}, part {path}: {why}"));
         let unique = checksum(
             order
                 .message
@@ -331,18 +332,18 @@ impl WorkerState {
     }
 
     /// Announces this worker at intervals.
-    async fn give_signs(self: Arc<Self>) {
+    async fn announce_regularly(self: Arc<Self>) {
         while !self.is_over() {
             let (busy, done) = (&self.busy, &self.done);
-            let sign = crate::WorkerStatus {
+            let status = crate::WorkerStatus {
                 name: self.name.clone(),
                 jobs: self.jobs,
                 busy: busy.load(Ordering::SeqCst),
                 done: done.load(Ordering::SeqCst),
             };
             // The announcement is for display only, and may be lost.
-            let _ = announce(&self.connection, &sign).await;
-            tokio::time::sleep(BETWEEN_SIGNS).await;
+            let _ = announce(&self.connection, &status).await;
+            tokio::time::sleep(ANNOUNCE_INTERVAL).await;
         }
     }
 }

@@ -89,7 +89,7 @@ impl Enabling {
 /// One step of one process.
 ///
 /// An event says which process made the step, what the step might touch ([`claims`](Event::claims))
-/// and what it did touch. Explorers only look at claims: two events of different processes are
+/// and what it did touch. Explorers use only claims: two events of different processes are
 /// [`dependent`] if their claims conflict, or if one of them starts, joins or enables the other.
 ///
 /// ```

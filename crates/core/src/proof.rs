@@ -162,7 +162,7 @@ pub enum RuleRecord {
     Schedule {
         /// One for each thread.
         steps: Vec<StepRecord>,
-        /// Whether some process can continue, if that question was asked.
+        /// Whether some process can continue, if this was a question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },

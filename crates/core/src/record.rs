@@ -80,8 +80,7 @@ pub struct Record {
     pub kinds: KindsRecord,
     /// Evidence for violations, the gravest first.
     pub witnesses: Vec<Witness>,
-    /// `check`: the orders of steps that cause the violation of the first witness, if they were
-    /// found.
+    /// `check`: the orders of steps that cause the violation of the first witness, if found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// The `cover` statements of the file, in order.
@@ -93,8 +92,7 @@ pub struct Record {
     /// The specification that the file refines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refinement: Option<RefinementRecord>,
-    /// Under a weak memory model: the accesses whose orders must be changed, as advised, to remove
-    /// all violations.
+    /// Under a weak memory model: the accesses with orders that remove all violations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stronger: Vec<AdvisedAccess>,
     /// Warnings about the program.
@@ -190,8 +188,7 @@ pub struct KindsRecord {
     pub counted: Vec<Kind>,
     /// Those of them that were neither found nor excluded.
     pub open: Vec<Kind>,
-    /// Whether a failure that does not count has halted a process: its further steps were not
-    /// explored.
+    /// Whether a failure that does not count has halted a process, and so cut it off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
     /// Kinds that do not count but were met.
@@ -362,8 +359,7 @@ impl Record {
 }
 
 impl Witness {
-    /// Returns the inputs of its runs. Two runs have the same inputs, but each may read only some
-    /// of them.
+    /// Returns the inputs of its runs. Two runs have the same inputs; each may read only some.
     pub fn inputs(&self) -> Vec<Binding> {
         let mut all: Vec<Binding> = Vec::new();
         for input in self.runs.iter().flat_map(|run| &run.inputs) {
@@ -483,6 +479,9 @@ pub struct Step {
     pub label: String,
     /// Its line in the source.
     pub line: usize,
+    /// The file of this line, seen from the folder of the program; `None` for the program's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The processes that could have made a step instead.
     pub enabled: Vec<String>,
     /// The values that it read.

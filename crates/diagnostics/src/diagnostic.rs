@@ -1,11 +1,12 @@
-//! One mistake, and the list of all mistakes in a file.
+//! A mistake in a source file, and the list of all mistakes in a file.
 
 use crate::Span;
 
-/// One mistake in a source file: where it is, what is wrong, and what to do about it.
+/// A mistake in a source file: its place, a description, and how to fix it.
 ///
 /// The front ends make diagnostics, and the binary renders them with a caret under the place. The
-/// message says what is wrong, the label what was expected there, and the help what to write.
+/// message describes the mistake, the label what was expected at the place, and the help how to fix
+/// it.
 ///
 /// ```
 /// use mazurka_diagnostics::{Diagnostic, Span};
@@ -19,19 +20,19 @@ use crate::Span;
 pub struct Diagnostic {
     /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
     pub code: &'static str,
-    /// What is wrong, in one line.
+    /// The description of the mistake, in one line.
     pub message: String,
     /// The place that the caret points at.
     pub span: Span,
-    /// The text beside the caret: what was expected there.
+    /// The text next to the caret: what was expected there.
     pub label: String,
     /// Other relevant places, each with a text.
     pub related: Vec<(Span, String)>,
-    /// What to do next.
+    /// How to fix the mistake.
     pub help: Option<String>,
 }
 
-/// The most mistakes that are reported; the last one says that there are more.
+/// The most mistakes that are reported. An additional diagnostic says that there are more.
 pub const MAX_DIAGNOSTICS: usize = 1000;
 
 impl Diagnostic {
@@ -47,19 +48,19 @@ impl Diagnostic {
         }
     }
 
-    /// Sets the text beside the caret.
+    /// Sets the text next to the caret.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// Sets what to do next.
+    /// Sets the help text.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Sets what to do next, if there is anything to say.
+    /// Sets the help text, if there is one.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         if help.is_some() {
             self.help = help;
@@ -74,7 +75,7 @@ impl Diagnostic {
     }
 }
 
-/// Sorts by place, drops repetitions and cuts a long list short.
+/// Sorts diagnostics by place, removes repetitions and truncates a long list.
 pub fn finish(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| (a.span, a.code).cmp(&(b.span, b.code)));
     diagnostics.dedup_by(|a, b| a.code == b.code && a.span == b.span && a.message == b.message);

@@ -1,16 +1,17 @@
-//! A single text made from several files.
+//! A single text that is made from several files.
 //!
-//! The stages that read a program see one text. Lines that start with [`MARK`] say which file
-//! continues after them, and from which of its lines; they belong to no file. So every place in the
-//! text has a file, a line and a column, and a hash of the text covers all files and their names.
+//! The stages that read a program get one text. A line that starts with [`MARK`] belongs to no
+//! file. It names the file that continues after it, and the line of that file. So every place in
+//! the text has a file, a line and a column, and a hash of the text covers all files and their
+//! names.
 
 use crate::Span;
 
-/// Starts a line that says which file continues.
+/// The first character of a line that names the file that continues.
 pub const MARK: char = '\u{1e}';
 
-/// Returns the line that says that a file continues, from this line of it. The name of the main
-/// file is empty.
+/// Returns the line that says that a file continues at the given line. The name of the main file is
+/// empty.
 ///
 /// ```
 /// use mazurka_diagnostics::{Span, mark};
@@ -27,7 +28,7 @@ pub fn mark(name: &str, line: usize) -> String {
     format!("{MARK}{line} {name}\n")
 }
 
-/// Returns the line that says why a file cannot be included.
+/// Returns the line with the reason why a file cannot be included.
 pub fn refusal(reason: &str) -> String {
     format!("{MARK}! {}\n", reason.replace('\n', " "))
 }
@@ -48,9 +49,9 @@ fn read_mark(line: &str) -> Option<MarkLine<'_>> {
     Some(MarkLine::Continues { name, line })
 }
 
-/// Looks at the mark after the line of an `include`: `Ok(true)` if the file follows, the reason if
-/// it was refused, `Ok(false)` if there is no mark.
-pub fn said_behind(source: &str, at: Span) -> Result<bool, &str> {
+/// Reads the mark after the line of an `include`. Returns whether there is a mark, after which the
+/// file follows. The error is the reason why the file was refused.
+pub fn mark_after_include(source: &str, at: Span) -> Result<bool, &str> {
     let rest = source.get(at.end as usize..).unwrap_or("");
     let next = rest.split_once('\n').map_or("", |(_, next)| next);
     match read_mark(next.split_inclusive('\n').next().unwrap_or("")) {
@@ -60,8 +61,8 @@ pub fn said_behind(source: &str, at: Span) -> Result<bool, &str> {
     }
 }
 
-/// Returns the file that a byte of the text belongs to, the number of the first line after the last
-/// mark, and where that line begins.
+/// Returns the file of a byte of the text, the number of the first line after the last mark before
+/// the byte, and the position at which that line begins.
 pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     let before = source.get(..start).unwrap_or(source);
     for (at, _) in before.rmatch_indices(MARK) {
@@ -74,7 +75,7 @@ pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     ("", 1, 0)
 }
 
-/// Returns the number of line ends in a text, without those of marks.
+/// Returns the number of line ends in a text, without those of lines with marks.
 pub(crate) fn lines_between(text: &str) -> usize {
     let ends = text
         .split_inclusive('\n')
@@ -85,11 +86,11 @@ pub(crate) fn lines_between(text: &str) -> usize {
 /// A file of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Its name; empty for the main file.
+    /// The name; empty for the main file.
     pub name: String,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
-    /// Its pieces: start and end in the whole text, and start in its own text.
+    /// The pieces of the file: start and end in the whole text, and start in the text of the file.
     pieces: Vec<(usize, usize, usize)>,
 }
 
@@ -139,7 +140,7 @@ pub fn parts(source: &str) -> Vec<Part> {
 }
 
 impl Part {
-    /// Converts a span of the whole text to one of this file, if it lies in it.
+    /// Converts a span of the whole text to a span of this file; `None` if it is not in this file.
     pub fn span(&self, span: Span) -> Option<Span> {
         let own = |at: u32| {
             let at = at as usize;

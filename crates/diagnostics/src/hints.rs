@@ -1,6 +1,6 @@
-//! Suggestions: the most similar known name.
+//! Suggestions of similar names.
 
-/// Returns the candidate most similar to a name, if one is similar enough to be worth suggesting.
+/// Returns the candidate that is most similar to a name, if it is similar enough for a suggestion.
 ///
 /// A candidate is similar if it differs only in case, or by at most a third of the name's length in
 /// edits (insert, delete, replace, swap two neighbours).
@@ -30,7 +30,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         } else {
             distance(&name, &other)
         };
-        // Ties go to the alphabetically first name, whatever the given order.
+        // Among equally similar candidates, the alphabetically first one is returned, regardless of
+        // their order.
         if distance <= allowed && best.is_none_or(|known| (distance, candidate) < known) {
             best = Some((distance, candidate));
         }
@@ -63,7 +64,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn finds_the_slip_of_the_pen() {
+    fn finds_misspelt_names() {
         let known = ["flag", "turn", "count", "x"];
         assert_eq!(nearest("falg", known), Some("flag"));
         assert_eq!(nearest("flags", known), Some("flag"));

@@ -1,8 +1,8 @@
-//! Mistakes in a source file: what is wrong, where, and what to do about it.
+//! Mistakes in a source file: their places, descriptions, and how to fix them.
 //!
-//! This crate is all that the front ends share: places in a text, mistakes that point at them, and
-//! suggestions of similar names. It neither reads nor prints: the binary renders a [`Diagnostic`]
-//! with its caret.
+//! The front ends share this crate: places in a text, mistakes that point at them, and suggestions
+//! of similar names. It neither reads files nor prints: the binary renders a [`Diagnostic`] with
+//! its caret.
 //!
 //! ```
 //! use mazurka_diagnostics::{Diagnostic, Span, nearest};
@@ -21,6 +21,6 @@ mod hints;
 mod span;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, finish};
-pub use files::{MARK, Part, mark, parts, refusal, said_behind};
+pub use files::{MARK, Part, mark, mark_after_include, parts, refusal};
 pub use hints::nearest;
 pub use span::Span;

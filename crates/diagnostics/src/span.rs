@@ -13,7 +13,7 @@ use crate::files::{MARK, lines_between, since_mark};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Span {
-    /// First byte.
+    /// The first byte.
     pub start: u32,
     /// The byte after the last.
     pub end: u32,
@@ -34,14 +34,15 @@ impl Span {
         }
     }
 
-    /// Returns the text it covers; empty if it does not fit the source.
+    /// Returns the text of the span; empty if the span does not fit the source.
     pub fn text(self, source: &str) -> &str {
         source
             .get(self.start as usize..self.end as usize)
             .unwrap_or("")
     }
 
-    /// Returns line and column of its start, both from 1, in its file; columns count characters.
+    /// Returns the line and the column of the start, both counted from 1, in its file. Columns
+    /// count characters.
     pub fn line_column(self, source: &str) -> (usize, usize) {
         let before = source.get(..self.start as usize).unwrap_or(source);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -53,13 +54,13 @@ impl Span {
         (first + lines_between(&before[from..]), column)
     }
 
-    /// Returns the line of its start in the whole text, counted through all files.
+    /// Returns the line of the start in the whole text, counted through all files.
     pub fn line_of_all(self, source: &str) -> usize {
         let before = source.get(..self.start as usize).unwrap_or(source);
         before.matches('\n').count() + 1
     }
 
-    /// Returns the file that it is in, unless that is the main file.
+    /// Returns the name of the file that contains the span; `None` for the main file.
     pub fn file(self, source: &str) -> Option<&str> {
         let (name, ..) = since_mark(source, self.start as usize);
         (!name.is_empty()).then_some(name)

@@ -1,4 +1,5 @@
-//! A history as a chart, with one line per operation, from its call to its end; and in words.
+//! Histories as text: as a chart, with a line for each operation from its call to its end, and as
+//! sentences.
 
 use std::fmt::{Debug, Display, Formatter, Result};
 
@@ -43,10 +44,10 @@ impl<O: Debug, R: Debug> History<O, R> {
         let names: Vec<String> = operations().map(|o| format!("{:?}", o.name)).collect();
         let lanes: Vec<String> = operations().map(|o| name_of(o.process)).collect();
         let (wide, lane) = (wide(&names), wide(&lanes));
-        let columns = 2 * self.happenings.len();
+        let columns = 2 * self.events.len();
         let mut text = String::new();
         for (((id, operation), name), process) in self.operations().zip(&names).zip(&lanes) {
-            let place = |wanted: OperationEvent| self.happenings.iter().position(|&h| h == wanted);
+            let place = |wanted: OperationEvent| self.events.iter().position(|&h| h == wanted);
             let start = place(OperationEvent::Called(id)).map_or(0, |at| 2 * at);
             let end = place(OperationEvent::Ended(id)).map(|at| 2 * at);
             let length = end.unwrap_or(columns) - start - 1;
@@ -61,9 +62,9 @@ impl<O: Debug, R: Debug> History<O, R> {
         text
     }
 
-    /// Returns the history in words, with one sentence per operation and these names of processes.
-    /// For each operation, the operations of other processes before it are named, except those that
-    /// already come before another one.
+    /// Returns the history as text, with a sentence for each operation and these names of
+    /// processes. The sentence names the operations of other processes that come before the
+    /// operation, except those that come before another named operation.
     ///
     /// ```
     /// let mut history = mazurka_history::History::new();

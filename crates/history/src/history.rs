@@ -5,7 +5,7 @@ use thiserror::Error;
 /// The greatest number of operations of a history.
 pub const MOST_OPERATIONS: usize = 64;
 
-/// The identifier of an operation: its index in the order of calls.
+/// The identifier of an operation.
 ///
 /// ```
 /// let mut history = mazurka_history::History::<&str, ()>::new();
@@ -16,7 +16,7 @@ pub const MOST_OPERATIONS: usize = 64;
 pub struct OperationId(pub(crate) u8);
 
 impl OperationId {
-    /// Returns its index in the order of calls.
+    /// Returns the index of the operation in the order of calls.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -48,15 +48,15 @@ pub struct HistoryFull;
 pub struct Operation<O, R> {
     /// The process that called it.
     pub process: usize,
-    /// What was called.
+    /// The operation that was called, with its arguments.
     pub name: O,
-    /// What it returned; `None` if it has not ended.
+    /// The result; `None` if the operation has not ended.
     pub result: Option<R>,
     /// The operations that come before it in every order, as a bit set.
     pub(crate) before: u64,
 }
 
-/// What happened to an operation.
+/// The call or the end of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperationEvent {
     Called(OperationId),
@@ -71,7 +71,7 @@ pub(crate) enum OperationEvent {
 #[derive(Clone, Debug)]
 pub struct History<O, R> {
     pub(crate) operations: Vec<Operation<O, R>>,
-    pub(crate) happenings: Vec<OperationEvent>,
+    pub(crate) events: Vec<OperationEvent>,
 }
 
 impl<O, R> Default for History<O, R> {
@@ -90,7 +90,7 @@ impl<O, R> History<O, R> {
     pub fn new() -> Self {
         Self {
             operations: Vec::new(),
-            happenings: Vec::new(),
+            events: Vec::new(),
         }
     }
 
@@ -109,8 +109,8 @@ impl<O, R> History<O, R> {
     }
 
     /// Records the call of an operation by a process. The ended operations for which `comes_before`
-    /// holds come before it: for sequential consistency those of the same process, under a memory
-    /// model those that happen before the call.
+    /// holds come before it. For sequential consistency, these are the operations of the same
+    /// process; under a memory model, those that happen before the call.
     ///
     /// # Errors
     ///
@@ -153,11 +153,12 @@ impl<O, R> History<O, R> {
             result: None,
             before,
         });
-        self.happenings.push(OperationEvent::Called(id));
+        self.events.push(OperationEvent::Called(id));
         Ok(id)
     }
 
-    /// Records the end of an operation with its result. If it has already ended, nothing changes.
+    /// Records the end of an operation with its result. Does nothing if the operation has already
+    /// ended.
     ///
     /// ```
     /// let mut history = mazurka_history::History::new();
@@ -170,7 +171,7 @@ impl<O, R> History<O, R> {
         let known = &mut self.operations[id.index()].result;
         if known.is_none() {
             *known = Some(result);
-            self.happenings.push(OperationEvent::Ended(id));
+            self.events.push(OperationEvent::Ended(id));
         }
     }
 

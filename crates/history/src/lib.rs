@@ -1,9 +1,9 @@
-//! Histories of a concurrent object, and whether they are linearizable.
+//! Histories of a concurrent object, and the decision whether they are linearizable.
 //!
-//! A [`History`] consists of the operations that were called on an object, their results, and
-//! which of them ended before which others were called. It is *linearizable* if its operations
-//! could have run one after the other, in an order that respects this relation, with the same
-//! results ([`History::linearize`]).
+//! A [`History`] consists of the operations that were called on an object, their results, and the
+//! relation which operation ended before which other operation was called. It is *linearizable* if
+//! its operations could have run one after the other, in an order that respects this relation, with
+//! the same results ([`History::linearize`]).
 //!
 //! ```
 //! use mazurka_history::{History, Verdict};
@@ -21,7 +21,7 @@
 //! history.end(push, None);
 //! let pop = history.call(1, Op::Pop).unwrap();
 //! history.end(pop, None);
-//! // The pop was called after the push had ended, and yet found nothing.
+//! // The pop was called after the push had ended, but it found nothing.
 //! assert_eq!(history.linearize(&VecDeque::new(), apply), Verdict::Impossible { since: pop });
 //! ```
 

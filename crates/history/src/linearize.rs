@@ -1,10 +1,10 @@
-//! Whether a history is linearizable.
+//! Decides whether a history is linearizable.
 //!
 //! Herlihy, Wing, "Linearizability: A Correctness Condition for Concurrent Objects", TOPLAS 12(3),
 //! 1990. The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", JPDC 17,
-//! 1993): an operation may be next if all operations before it have been applied. Lowe's
-//! improvement ("Testing for Linearizability", CCPE 29(4), 2017) avoids exploring a pair of applied
-//! operations and state twice.
+//! 1993): an operation may be the next in the order if all operations before it have been applied.
+//! Lowe's improvement ("Testing for Linearizability", CCPE 29(4), 2017) avoids exploring a pair of
+//! applied operations and state twice.
 //!
 //! | paper | here |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | the sequential specification | a state, and a function that applies an operation to it |
 //! | a linearization | [`Verdict::Order`] |
 //!
-//! A pending operation may be part of the order, with any result, or be left out. The relation
-//! `before` need not be that of time, so the same search decides sequential consistency and
+//! A pending operation may be part of the order, with any result, or may be omitted. The relation
+//! `before` need not be real-time order, so the same search decides sequential consistency and
 //! consistency with happens-before (`History::call_after`).
 
 use std::hash::Hash;
@@ -27,7 +27,7 @@ use crate::history::{History, OperationEvent, OperationId};
 /// The greatest number of pairs of applied operations and state that a search visits.
 pub const MOST_STATES: usize = 1 << 16;
 
-/// Whether a history is linearizable.
+/// The answer to the question whether a history is linearizable.
 ///
 /// ```
 /// use mazurka_history::{History, Verdict};
@@ -36,10 +36,10 @@ pub const MOST_STATES: usize = 1 << 16;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// This order of its operations explains their results.
+    /// This order of the operations explains their results.
     Order(Vec<OperationId>),
-    /// No order does. In the order in which operations ended, this result is the first that cannot
-    /// be explained together with those before it.
+    /// No order explains the results. In the order in which operations ended, this operation is the
+    /// first whose result cannot be explained together with the earlier results.
     Impossible {
         /// The operation.
         since: OperationId,
@@ -58,7 +58,7 @@ struct Search<'a, O, R, S, F> {
     order: Vec<OperationId>,
 }
 
-/// The search has visited too many states.
+/// The error that the search has visited too many states.
 struct TooManyStates;
 
 impl<O, R, S, F> Search<'_, O, R, S, F>
@@ -68,8 +68,8 @@ where
     F: Fn(&mut S, &O) -> R,
 {
     /// Whether the ended operations that are not in `made` can be applied from a state on. If so,
-    /// the operations are added to the order.
-    fn go_on(&mut self, made: u64, state: &S) -> Result<bool, TooManyStates> {
+    /// adds these operations to the order.
+    fn extend(&mut self, made: u64, state: &S) -> Result<bool, TooManyStates> {
         if self.ended & !made == 0 {
             return Ok(true);
         }
@@ -91,7 +91,7 @@ where
                 continue;
             }
             self.order.push(id);
-            if self.go_on(made | this, &next)? {
+            if self.extend(made | this, &next)? {
                 return Ok(true);
             }
             self.order.pop();
@@ -108,7 +108,7 @@ impl<O, R: PartialEq> History<O, R> {
     /// use mazurka_history::{History, Verdict};
     /// let mut history = History::new();
     /// let (one, two) = (history.call(0, 1).unwrap(), history.call(1, 2).unwrap());
-    /// // Both add to a number and return what it was; they overlap.
+    /// // Both add to a number and return the old number. They overlap.
     /// history.end(one, 2);
     /// history.end(two, 0);
     /// let add = |number: &mut i32, more: &i32| std::mem::replace(number, *number + more);
@@ -119,20 +119,18 @@ impl<O, R: PartialEq> History<O, R> {
         start: &S,
         apply: impl Fn(&mut S, &O) -> R,
     ) -> Verdict {
-        let ends = self
-            .happenings
-            .iter()
-            .filter_map(|happening| match happening {
-                OperationEvent::Ended(id) => Some(*id),
-                OperationEvent::Called(_) => None,
-            });
+        let ends = self.events.iter().filter_map(|event| match event {
+            OperationEvent::Ended(id) => Some(*id),
+            OperationEvent::Called(_) => None,
+        });
         let ends: Vec<OperationId> = ends.collect();
         match self.order_of(&ends, start, &apply) {
             Ok(Some(order)) => return Verdict::Order(order),
             Ok(None) => {}
             Err(TooManyStates) => return Verdict::Undecided,
         }
-        // The more results must be explained, the fewer orders there are.
+        // Fewer results have at least as many orders, so the first unexplained result is found by
+        // trying longer and longer prefixes.
         for count in 1..ends.len() {
             match self.order_of(&ends[..count], start, &apply) {
                 Ok(Some(_)) => {}
@@ -145,7 +143,7 @@ impl<O, R: PartialEq> History<O, R> {
         }
         match ends.last() {
             Some(&since) => Verdict::Impossible { since },
-            // Without an ended operation nothing has to be explained.
+            // Without an ended operation, the empty order is a solution.
             None => Verdict::Order(Vec::new()),
         }
     }
@@ -164,7 +162,7 @@ impl<O, R: PartialEq> History<O, R> {
             seen: FxHashSet::default(),
             order: Vec::new(),
         };
-        let found = search.go_on(0, start)?;
+        let found = search.extend(0, start)?;
         Ok(found.then_some(search.order))
     }
 }

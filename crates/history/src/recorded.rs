@@ -1,21 +1,22 @@
 //! A history made from the records of the individual processes.
 //!
 //! If no clock orders the operations of different processes, as under a memory model, each process
-//! records what it has done, and how many operations of each process come before each of its calls.
-//! That is a partial order, not a sequence of calls and ends. The chart needs such a sequence: here
-//! each operation is called as soon as those before it have ended, and ends only when a call waits
-//! for it. So operations overlap in the chart whenever they can.
+//! records its operations, and for each call how many operations of each process come before it.
+//! These records are a partial order, not a sequence of calls and ends. The chart needs such a
+//! sequence. In the sequence that is made here, an operation is called as soon as the operations
+//! before it have ended, and ends only when a call waits for it. So operations overlap in the chart
+//! whenever possible.
 
 use crate::history::{History, HistoryFull, OperationId};
 
-/// An operation as its process recorded it.
+/// An operation, as recorded by its process.
 ///
 /// ```
 /// use mazurka_history::{History, Recorded, Verdict};
 /// let (set, get) = (Some(7), None);
 /// let history = History::of_processes(vec![
 ///     vec![Recorded { name: set, result: 0, before: vec![] }],
-///     // It comes after one operation of process 0.
+///     // One operation of process 0 comes before it.
 ///     vec![Recorded { name: get, result: 0, before: vec![1] }],
 /// ])
 /// .unwrap();
@@ -31,22 +32,22 @@ use crate::history::{History, HistoryFull, OperationId};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded<O, R> {
-    /// What was called.
+    /// The operation that was called, with its arguments.
     pub name: O,
-    /// What it returned.
+    /// The result.
     pub result: R,
-    /// How many operations of each process come before it; those of its own process need not
-    /// be counted.
+    /// The number of operations of each process that come before it. The operations of its own
+    /// process need not be counted.
     pub before: Vec<usize>,
 }
 
 /// An operation that was called and has not ended.
 type PendingOperation<R> = Option<(OperationId, R)>;
 
-/// A history under construction, and the processes it is made from.
+/// A history under construction, and the records that it is made from.
 struct Assembly<O, R> {
     history: History<O, R>,
-    /// The operations that each process has still to call.
+    /// The operations that each process has not called yet.
     left: Vec<std::vec::IntoIter<Recorded<O, R>>>,
     open: Vec<PendingOperation<R>>,
     ended: Vec<Vec<OperationId>>,
@@ -54,7 +55,7 @@ struct Assembly<O, R> {
 
 impl<O, R> Assembly<O, R> {
     /// Returns a process whose current operation must end before this process can make its next
-    /// call; `None` if it can, or has no call left.
+    /// call; `None` if the process can make the call, or has no call left.
     fn waits_for(&self, process: usize) -> Option<usize> {
         let next = self.left[process].as_slice().first()?;
         if self.open[process].is_some() {
@@ -94,9 +95,9 @@ impl<O, R> Assembly<O, R> {
 }
 
 impl<O, R> History<O, R> {
-    /// Makes a history from the records of the processes: see [`Recorded`]. A count that no
-    /// sequence of calls and ends can satisfy, as for two operations that each come before the
-    /// other, counts as 0.
+    /// Makes a history from the records of the processes; see [`Recorded`]. A count that no
+    /// sequence of calls and ends can satisfy is taken as 0, for example if each of two operations
+    /// comes before the other.
     ///
     /// # Errors
     ///

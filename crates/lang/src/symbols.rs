@@ -69,19 +69,19 @@ pub enum SymbolKind {
 pub struct Symbol {
     /// The name; empty for a process or a property without one.
     pub name: String,
-    /// The kind of thing it stands for.
+    /// The kind of the symbol.
     pub kind: SymbolKind,
     /// The place of the name, or of the first word if there is no name.
     pub span: Span,
     /// The place of the whole declaration.
     pub extent: Span,
-    /// The symbol it is part of: the process of a local, the `enum` of a member.
+    /// The symbol that contains it, such as the process of a local or the `enum` of a member.
     pub parent: Option<usize>,
     /// Where a local variable or a parameter can be used; everywhere for other symbols.
     pub scope: Span,
 }
 
-/// An occurrence of a name.
+/// An occurrence of the name of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mention {
     /// The place.
@@ -101,12 +101,12 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Returns the mention at a byte of the text, or right before it.
+    /// Returns the mention that contains a byte of the text, or that ends right before it.
     pub fn at(&self, offset: u32) -> Option<Mention> {
-        let behind = self
+        let after = self
             .mentions
             .partition_point(|one| one.span.start <= offset);
-        let found = self.mentions[..behind].last()?;
+        let found = self.mentions[..after].last()?;
         (offset <= found.span.end).then_some(*found)
     }
 
@@ -144,11 +144,11 @@ pub fn symbols(source: &str) -> Symbols {
     let items = &parsed.file.items;
     let extents: Vec<Span> = (0..items.len())
         .map(|at| {
-            let behind = parsed
+            let after = parsed
                 .file
                 .extents
                 .partition_point(|(_, first)| *first <= at);
-            behind
+            after
                 .checked_sub(1)
                 .map_or(Span::default(), |last| parsed.file.extents[last].0)
         })
@@ -196,7 +196,7 @@ impl<'s> NameResolver<'s> {
         symbol
     }
 
-    /// Adds a symbol that the scope contains from here on.
+    /// Adds a symbol and binds its name in the current scope.
     fn bind(&mut self, name: Name<'s>, kind: SymbolKind) -> usize {
         let symbol = self.add(name.text, kind, name.span);
         if let Some(scope) = self.scopes.last_mut() {
@@ -231,7 +231,8 @@ impl<'s> NameResolver<'s> {
         self.mention(self.fields.get(name.text).copied(), name.span);
     }
 
-    /// Declares what is visible to all items. Returns the symbol of each item that has a body.
+    /// Declares the names that are visible in all items. For each item, returns the symbol that
+    /// owns its contents.
     fn declare(&mut self, items: &[Item<'s>], extents: &[Span]) -> Vec<Option<usize>> {
         let mut owners = Vec::new();
         for (item, extent) in items.iter().zip(extents) {
@@ -292,7 +293,8 @@ impl<'s> NameResolver<'s> {
                 return Some(self.bind(function.name, SymbolKind::Function));
             }
             Item::Proc { name, .. } => {
-                // An operation of a specification is the same symbol as that of the object.
+                // An operation of a specification and the operation of the object with this name
+                // are one symbol.
                 let known = (self.scopes.len() > 1)
                     .then(|| self.known(name.text))
                     .flatten();
@@ -335,11 +337,13 @@ impl<'s> NameResolver<'s> {
     }
 
     fn walk(&mut self, items: &[Item<'s>], extents: &[Span], owners: &[Option<usize>]) {
-        // Temporal properties mention locals, so they come last.
+        // Temporal properties mention locals, so they are visited last.
         let is_temporal = |item: &Item<'_>| matches!(item, Item::Temporal { .. });
-        for later in [false, true] {
+        for temporal in [false, true] {
             let all = items.iter().zip(extents).zip(owners);
-            for ((item, extent), owner) in all.filter(|((item, _), _)| is_temporal(item) == later) {
+            for ((item, extent), owner) in
+                all.filter(|((item, _), _)| is_temporal(item) == temporal)
+            {
                 self.extent = *extent;
                 self.parent = *owner;
                 self.item(item);
@@ -707,7 +711,7 @@ impl<'s> NameResolver<'s> {
     }
 }
 
-/// Returns the words of a text that can be names.
+/// Returns the words of a text that may be names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     parts.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))

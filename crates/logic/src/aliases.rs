@@ -3,15 +3,15 @@
 //! | paper | here |
 //! |---|---|
 //! | "aliasing information encoded by the symbolic path" | the condition of the goal, and Γ |
-//! | ev₁ ~ ev₂ | [`Search::commute`]: their elements are different wherever the condition holds |
+//! | ev₁ ~ ev₂ | [`Search::commute`]: their elements differ whenever the condition holds |
 //!
 //! A step claims the whole array if it is not known syntactically which element it touches, so POR
 //! keeps `a[i] := 1` and `a[j] := 2` in order. If the condition of a goal implies that `i` and `j`
-//! differ, the goals after the two orders mean the same, though their text differs. Such a goal is
-//! closed by BACK: the proof asks whether the assumptions and values of the other goal follow. So
-//! soundness does not depend on the test here. It only selects the goals to compare, in the same
-//! way as symbolic execution selects the states to merge (`explore/src/sympaths`), so that there
-//! are as many of one as of the other (Lemma 2).
+//! differ, the goals after the two orders are equivalent, although their texts differ. Such a goal
+//! is closed by BACK: the proof contains the questions whether the assumptions and values of the
+//! other goal follow. So soundness does not depend on the test in this module. The test only
+//! selects the goals to compare, in the same way as symbolic execution selects the states to merge
+//! (`explore/src/sympaths`), so that there are as many goals as states (Lemma 2).
 
 use mazurka_core::{Access, Event};
 use mazurka_smt::Term;
@@ -20,17 +20,17 @@ use rustc_hash::FxHashMap;
 use crate::fol::{Fol, Truth, decide};
 use crate::search::{AppliedRule, Search};
 
-/// A shared cell that a step touched; if the element was not known syntactically, the whole array
-/// and the index.
+/// A shared cell that a step touched. If the element was not known syntactically, it is the whole
+/// array with the index.
 pub(crate) type Touched = (Access, Option<Term>);
 
 /// Goals by context, segment and the points of their threads.
 pub(crate) type ByPoints = FxHashMap<(usize, usize, u64), Vec<usize>>;
 
 impl Search<'_, '_> {
-    /// Returns the rule BACK to an earlier goal at the same points whose path differs only in the
-    /// order of steps on different elements.
-    pub fn met_by_other_elements(&mut self, at: usize) -> Option<AppliedRule> {
+    /// Returns an application of BACK to an earlier goal at the same points, if the paths of both
+    /// goals differ only in the order of steps on different elements.
+    pub fn merge_by_elements(&mut self, at: usize) -> Option<AppliedRule> {
         if !self.options.reduce || !self.goals[at].elements {
             return None;
         }
@@ -39,7 +39,8 @@ impl Search<'_, '_> {
         let met = self.by_points.get(&key).cloned().unwrap_or_default();
         for to in met {
             let other = &self.goals[to];
-            // A goal that is itself closed by another one would allow a cycle without a step.
+            // If the other goal were itself closed by a goal, a cycle without a step would be
+            // possible.
             let rests = matches!(
                 other.by,
                 AppliedRule::Schedule { .. } | AppliedRule::Reduce { .. }
@@ -57,7 +58,7 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Whether two paths have the same steps, and all steps that are in another order commute.
+    /// Whether two paths have the same steps, and all steps commute whose order differs.
     fn orders_commute(&mut self, at: usize, to: usize) -> bool {
         let (one, other) = (self.steps(at), self.steps(to));
         let name = |search: &Self, goal: usize| {
@@ -87,7 +88,7 @@ impl Search<'_, '_> {
         moved
     }
 
-    /// Returns the goals of a path that a step with an event led to, the first one first.
+    /// Returns the goals of a path that were reached by a step with an event, in order.
     fn steps(&self, at: usize) -> Vec<usize> {
         let before = |&at: &usize| {
             let goal = &self.goals[at];
@@ -99,8 +100,8 @@ impl Search<'_, '_> {
         steps
     }
 
-    /// Whether two steps on the path to a goal commute under its condition: all that both may touch
-    /// are elements of arrays, and no element that one of them writes is touched by the other.
+    /// Whether two steps on the path to a goal commute under its condition: both may touch only
+    /// elements of arrays, and no element that one of them writes is touched by the other.
     fn commute(&mut self, (one, other): (usize, usize), at: usize) -> bool {
         let (Some(a), Some(b)) = (&self.goals[one].event, &self.goals[other].event) else {
             return false;

@@ -1,8 +1,8 @@
-//! The accesses that any path through a step may make: they decide which steps commute (errata E2).
+//! The accesses that a path through a step may make. They decide which steps commute (errata E2).
 //!
 //! A single element is claimed only if its index is fixed when the step begins: a constant, or an
 //! expression over locals that the step does not change. Otherwise the whole array is claimed.
-//! Writers of the variables of one `invariant` are dependent, so that every order of them is
+//! Steps that write variables of the same `invariant` are dependent, so that every order of them is
 //! explored (errata E12).
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
@@ -12,30 +12,31 @@ use mazurka_smt::Terms;
 
 use crate::pool::{Layout, Thread, WorkItem, local_range};
 
-/// Finds the claims of a step.
-struct Walk<'a, 'p> {
+/// A walk through the statements of a step that collects its claims.
+struct ClaimWalk<'a, 'p> {
     program: &'p Program,
     layout: &'a Layout,
     shared: &'a Shared<'p>,
     thread: &'a Thread<'p>,
     terms: &'a Terms,
     claims: Claims,
-    /// The cells that it reads: vars(e), even if it also writes them.
+    /// The cells that the step reads, vars(e), including those that it also writes.
     reads: Claims,
-    /// Locals that the step itself may change; all locals count as changed in the frame of a
-    /// procedure.
+    /// The locals that the step may change before it uses them. In the frame of a called procedure,
+    /// all locals count as changed.
     changed: Vec<LocalId>,
     foreign: u32,
     calls: Vec<u32>,
 }
 
-/// Returns the first cell of the locks, after which those of the invariants follow.
+/// Returns the first cell of the locks. The cells of the invariants follow those of the locks.
 pub(crate) fn lock_base(layout: &Layout) -> usize {
     layout.cells
 }
 
-/// Returns the cells that the next step of a thread may touch, and those that it may read: the
-/// write and read sets of an event. The read set contains vars(e) even where they are written too.
+/// Returns the cells that the next step of a thread may touch, and the cells that it may read: the
+/// write and read sets of an event. The read set contains vars(e), including cells that are also
+/// written.
 pub(crate) fn claims<'p>(
     program: &'p Program,
     shared: &Shared<'p>,
@@ -43,7 +44,7 @@ pub(crate) fn claims<'p>(
     thread: &Thread<'p>,
     terms: &Terms,
 ) -> (Claims, Claims) {
-    let mut walk = Walk {
+    let mut walk = ClaimWalk {
         program,
         layout,
         shared,
@@ -86,7 +87,7 @@ pub(crate) fn claims<'p>(
     (claims, reads)
 }
 
-impl<'p> Walk<'_, 'p> {
+impl<'p> ClaimWalk<'_, 'p> {
     /// Adds the claims of the first step of a statement.
     fn step(&mut self, stmt: &'p Stmt) {
         match &stmt.kind {
@@ -98,7 +99,7 @@ impl<'p> Walk<'_, 'p> {
             StmtKind::Call(_, args) => args.iter().for_each(|arg| self.expr(arg)),
             StmtKind::Spawn(_, Spawned::Call(_, args)) => args.iter().for_each(|a| self.expr(a)),
             StmtKind::Spawn(_, Spawned::Block(_)) => {}
-            // One step made of several statements: claims all of them, to be safe.
+            // The step has several statements. It claims the accesses of all of them.
             StmtKind::Guard(..)
             | StmtKind::Choice { .. }
             | StmtKind::GuardedLoop(..)
@@ -115,8 +116,8 @@ impl<'p> Walk<'_, 'p> {
         }
     }
 
-    /// Adds all that a guarded statement may touch up to the end of its first step. Returns whether
-    /// it certainly has a step.
+    /// Adds the accesses that a guarded statement may make up to the end of its first step. Returns
+    /// whether the statement certainly has a step.
     fn first(&mut self, stmt: &'p Stmt) -> bool {
         let shared = self.shared;
         match &stmt.kind {
@@ -192,7 +193,7 @@ impl<'p> Walk<'_, 'p> {
         stmts.iter().for_each(|stmt| self.whole(stmt));
     }
 
-    /// Adds all that a statement may touch.
+    /// Adds the accesses that a statement may make.
     fn whole(&mut self, stmt: &'p Stmt) {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
@@ -254,7 +255,7 @@ impl<'p> Walk<'_, 'p> {
     fn claim(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<usize>) {
         let access = match at {
             Some(at) if at < len => Access::new(kind, (first + at) as u32),
-            // An index out of bounds is a failure, and touches nothing.
+            // An index out of bounds fails and touches nothing.
             Some(_) => return,
             None => Access::new(kind, first as u32).over(len as u32),
         };

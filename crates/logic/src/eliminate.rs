@@ -1,25 +1,25 @@
-//! Boxes for which the calculus has no rule: under `!`, `exists`, `<==>`, left of `==>`, on both
-//! sides of `||` (SymPaths paper, Definition 5, which allows them everywhere).
+//! Eliminates boxes for which the calculus has no rule: under `!`, `exists` or `<==>`, left of
+//! `==>`, or on both sides of `||`. Definition 5 of the SymPaths paper allows boxes everywhere.
 //!
-//! The rules of the calculus take a box apart if it is the outermost operator on the right of a
-//! sequent. Elsewhere it is replaced by its meaning. Symbolic execution yields the final symbolic
-//! states ⟨σₖ, φₖ, ∅⟩ of Σ, and by Theorems 2 and 3 of the paper
+//! The rules of the calculus handle a box if it is the outermost operator on the right of a
+//! sequent. A box elsewhere is replaced by its meaning. Symbolic execution yields the final
+//! symbolic states ⟨σₖ, φₖ, ∅⟩ of Σ, and by Theorems 2 and 3 of the paper
 //!
 //! \[Σ\]Ψ ⟺ ⋀ₖ (⌈φₖ⌉ → {σₖ}Ψ)
 //!
-//! if there are finitely many. The outcomes and inputs of the processes stand for all values: each
-//! is a quantified variable around the conjunction. The assertions, indices, divisions and
-//! invariants on the way belong to the box, as everywhere. A diamond is about runs that end, and a
-//! run that fails does not end: if an obligation or an invariant is violated, there is no final
-//! state, and
+//! if there are finitely many. The outcomes and inputs of the processes range over all values: each
+//! is a quantified variable around the conjunction. The conditions of assertions, indices,
+//! divisions and invariants belong to the box, as they do in the calculus. A diamond is about runs
+//! that end, and a run that fails does not end: if an obligation or an invariant is violated, there
+//! is no final state, and
 //!
 //! ⟨Σ⟩Ψ ⟺ ⋁ₖ (⌈φₖ⌉ ∧ {σₖ}Ψ)
 //!
-//! which is ¬\[Σ\]¬Ψ exactly if nothing fails.
+//! which is equivalent to ¬\[Σ\]¬Ψ only if no run fails.
 //!
 //! This decides a formula without a proof. A box with too many states, or with a loop that does not
-//! terminate, leaves the formula open. States reached by commuting steps are the same terms, and
-//! are expanded once.
+//! terminate, leaves the formula open. States that are reached by commuting steps in different
+//! orders have equal terms, and are expanded once.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -35,41 +35,41 @@ use crate::refute::within;
 use crate::step::{self, StepTooLarge};
 use crate::world::{Branch, World};
 
-/// Limit on the states of all boxes together.
+/// The most states of all boxes together.
 const MOST_STATES: usize = 4_000;
 
-/// Limit on the outcomes of a `choose` that are expanded case by case.
+/// The most outcomes of a `choose` that are expanded case by case.
 const MOST_CASES: i64 = 64;
 
-/// Called at intervals; tells whether to continue.
+/// A function that is called at intervals and decides whether to continue.
 pub(crate) type ContinueCheck<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
 /// Replaces boxes by their meaning.
 pub(crate) struct Eliminate<'e, 'p> {
     world: &'e mut World<'p>,
     solver: &'e mut dyn Solver,
-    go_on: ContinueCheck<'e>,
-    /// Number of fresh names.
+    watch: ContinueCheck<'e>,
+    /// The number of fresh names.
     names: u32,
-    /// Number of states expanded.
+    /// The number of expanded states.
     states: usize,
-    /// For each `choose`, bounds of its outcomes; `None` if they are unknown or too far apart.
-    /// Choices of a process are numbered along its path, so on another path the same variable may
-    /// stand for a `choose` with other bounds: these bounds hold for all of them.
+    /// For each variable of a `choose`, bounds of its outcomes; `None` if they are unknown or too
+    /// far apart. The choices of a process are numbered along its path, so on another path the same
+    /// variable may belong to a `choose` with other bounds. The bounds include those of all paths.
     ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 
-/// The form of a statement about the runs of some processes.
+/// The form of a formula about the runs of some processes.
 #[derive(Clone, Copy)]
 struct RunFacts {
-    /// Whether it is a box, not a diamond.
+    /// Whether the formula is a box, not a diamond.
     boxed: bool,
-    /// Whether it is the formula, not its negation.
+    /// Whether the formula itself is meant, not its negation.
     holds: bool,
 }
 
 impl RunFacts {
-    /// Whether it is a statement about all runs, not about some run.
+    /// Whether all runs must satisfy a condition, not only some run.
     fn of_all(self) -> bool {
         self.boxed == self.holds
     }
@@ -82,19 +82,20 @@ impl<'e, 'p> Eliminate<'e, 'p> {
     pub fn new(
         world: &'e mut World<'p>,
         solver: &'e mut dyn Solver,
-        go_on: ContinueCheck<'e>,
+        watch: ContinueCheck<'e>,
     ) -> Self {
         Self {
             world,
             solver,
-            go_on,
+            watch,
             names: 0,
             states: 0,
             ranges: FxHashMap::default(),
         }
     }
 
-    /// Returns a formula, or its negation, in a state, without boxes.
+    /// Returns a formula without boxes that is equivalent, in a state, to a formula or its
+    /// negation.
     pub fn formula(
         &mut self,
         formula: &Formula,
@@ -146,12 +147,12 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             }
             Formula::Update(update, a) => {
                 let tag = self.tag();
-                let (cells, must) = self.world.lower(tag).update(update, cells, bound);
+                let (cells, obligation) = self.world.lower(tag).update(update, cells, bound);
                 let inner = self.formula(a, &cells, bound, holds)?;
                 if holds {
-                    both(true, Fol::Term(must), inner)
+                    both(true, Fol::Term(obligation), inner)
                 } else {
-                    both(false, Fol::Term(self.world.terms.not(must)), inner)
+                    both(false, Fol::Term(self.world.terms.not(obligation)), inner)
                 }
             }
             Formula::Box(processes, post) | Formula::Diamond(processes, post) => {
@@ -167,9 +168,9 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 } else {
                     Fol::Any(parts)
                 };
-                let asked = self.asked(depth).into_iter();
-                asked.fold(runs, |inner, variable| {
-                    self.over(says.of_all(), variable, inner)
+                let chosen_values = self.chosen_values(depth).into_iter();
+                chosen_values.fold(runs, |inner, variable| {
+                    self.quantify(says.of_all(), variable, inner)
                 })
             }
         })
@@ -182,15 +183,15 @@ impl<'e, 'p> Eliminate<'e, 'p> {
     }
 
     /// Returns the outcomes and inputs of the processes of a box.
-    fn asked(&self, depth: u32) -> Vec<Term> {
+    fn chosen_values(&self, depth: u32) -> Vec<Term> {
         let marks = ["?", "#"].map(|mark| within(depth, mark));
         let variables = self.world.terms.variables().iter();
         let of_box = variables.filter(|v| marks.iter().any(|mark| v.name.contains(mark)));
         of_box.map(|variable| variable.term).collect()
     }
 
-    /// Quantifies a formula over a variable, case by case if there are few values.
-    fn over(&mut self, all: bool, variable: Term, inner: Fol) -> Fol {
+    /// Quantifies a formula over a variable. If there are few values, it is expanded case by case.
+    fn quantify(&mut self, all: bool, variable: Term, inner: Fol) -> Fol {
         let Some(&Some((from, to))) = self.ranges.get(&variable) else {
             return quantified(all, variable, inner);
         };
@@ -198,7 +199,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         for value in from..to {
             let sort = self.world.terms.sort(variable);
             let value = self.world.terms.constant(sort, value);
-            cases.push(self.with(&inner, variable, value));
+            cases.push(self.substitute(&inner, variable, value));
         }
         if all {
             Fol::All(cases)
@@ -208,16 +209,18 @@ impl<'e, 'p> Eliminate<'e, 'p> {
     }
 
     /// Substitutes a value for a variable in a formula.
-    fn with(&mut self, formula: &Fol, variable: Term, value: Term) -> Fol {
+    fn substitute(&mut self, formula: &Fol, variable: Term, value: Term) -> Fol {
         let mut inside = |parts: &[Fol]| -> Vec<Fol> {
             let parts = parts.iter();
-            parts.map(|part| self.with(part, variable, value)).collect()
+            parts
+                .map(|part| self.substitute(part, variable, value))
+                .collect()
         };
         match formula {
             Fol::All(parts) => Fol::All(inside(parts)),
             Fol::Any(parts) => Fol::Any(inside(parts)),
-            Fol::ForAll(x, a) => Fol::ForAll(*x, Box::new(self.with(a, variable, value))),
-            Fol::Exists(x, a) => Fol::Exists(*x, Box::new(self.with(a, variable, value))),
+            Fol::ForAll(x, a) => Fol::ForAll(*x, Box::new(self.substitute(a, variable, value))),
+            Fol::Exists(x, a) => Fol::Exists(*x, Box::new(self.substitute(a, variable, value))),
             Fol::Term(term) => {
                 let terms = &mut self.world.terms;
                 Fol::Term(terms.substitute(*term, |part| (part == variable).then_some(value)))
@@ -225,8 +228,8 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// Returns the meaning of a box or diamond, or of its negation: parts of which all, or at least
-    /// one, must hold.
+    /// Returns the meaning of a box or diamond, or of its negation, as parts. All parts must hold
+    /// if `says` is about all runs, otherwise at least one part.
     fn runs(
         &mut self,
         (processes, depth): (&[usize], u32),
@@ -251,7 +254,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                     "a box that the calculus has no rule for has more than {MOST_STATES} symbolic states"
                 ));
             }
-            if (self.go_on)().is_break() {
+            if (self.watch)().is_break() {
                 return Err("the search was broken off".to_owned());
             }
             let condition = state.condition.clone();
@@ -294,10 +297,15 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         let made = made.map_err(|StepTooLarge(process)| {
             format!("a step of process {process} does too much, or has too many ways to go")
         })?;
-        // The states after the step assume that these hold, which is all that a diamond needs.
-        for Obligation { known, must, .. } in obligations {
+        // The states after the step assume that the obligations hold. A diamond needs nothing else.
+        for Obligation {
+            known,
+            must: obligation,
+            ..
+        } in obligations
+        {
             if says.boxed {
-                parts.push(self.must(known, must, says.holds));
+                parts.push(self.obligation(known, obligation, says.holds));
             }
         }
         for mut branch in made.into_iter().filter(|branch| !branch.discarded) {
@@ -309,11 +317,15 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 let around = both.map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
                 *known = around.filter(|(from, to)| to.saturating_sub(*from) <= MOST_CASES);
             }
-            for (_, must) in self.world.invariants(&branch.state, false) {
-                if must != Term::TRUE && says.boxed {
-                    parts.push(self.must(branch.state.condition.clone(), must, says.holds));
-                } else if must != Term::TRUE {
-                    branch.state.condition.push(must);
+            for (_, obligation) in self.world.invariants(&branch.state, false) {
+                if obligation != Term::TRUE && says.boxed {
+                    parts.push(self.obligation(
+                        branch.state.condition.clone(),
+                        obligation,
+                        says.holds,
+                    ));
+                } else if obligation != Term::TRUE {
+                    branch.state.condition.push(obligation);
                 }
             }
             queue.push_back(branch.state);
@@ -322,9 +334,9 @@ impl<'e, 'p> Eliminate<'e, 'p> {
     }
 
     /// Returns an obligation under some conditions, or its negation.
-    fn must(&mut self, known: Vec<Term>, must: Term, holds: bool) -> Fol {
+    fn obligation(&mut self, known: Vec<Term>, obligation: Term, holds: bool) -> Fol {
         let terms = &mut self.world.terms;
-        let (known, not) = (terms.all(known), terms.not(must));
+        let (known, not) = (terms.all(known), terms.not(obligation));
         let broken = terms.and(known, not);
         Fol::Term(if holds { terms.not(broken) } else { broken })
     }

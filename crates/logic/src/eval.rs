@@ -1,4 +1,4 @@
-//! Evaluates expressions to terms over the state.
+//! Evaluates expressions in a state to terms.
 
 use std::rc::Rc;
 
@@ -10,19 +10,19 @@ use mazurka_smt::{BitOp, Kind, Term, Terms};
 use crate::aliases::Touched;
 use crate::pool::{Layout, State, local_range, sort};
 
-/// A condition that must hold when a step is made; otherwise the program fails.
+/// A condition that must hold during a step. Otherwise the program fails.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Obligation {
     /// The assumptions.
     pub known: Vec<Term>,
     /// The condition.
     pub must: Term,
-    /// The fault of the program if it does not hold.
+    /// The fault of the program if the condition does not hold.
     pub what: Fault,
     pub span: Span,
 }
 
-/// How a step can go wrong.
+/// A way in which a step can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Assertion,
@@ -33,15 +33,15 @@ pub(crate) enum Fault {
     Choose,
 }
 
-/// The inputs and results of an evaluation.
+/// The evaluator of the expressions of a step, with its inputs and results.
 pub(crate) struct Eval<'a, 'p> {
     pub terms: &'a mut Terms,
     pub layout: &'a Layout,
     pub state: &'a mut State<'p>,
     pub thread: usize,
-    /// The name of the thread, for its outcomes and inputs.
+    /// The name of the thread, which is part of the names of its outcomes and inputs.
     pub name: String,
-    /// The current assumptions: left sides of `&&` and the like.
+    /// The current assumptions, such as the left side of `&&`.
     pub when: Vec<Term>,
     pub obligations: &'a mut Vec<Obligation>,
     /// The chosen values, each with its lower and upper bound.
@@ -113,14 +113,14 @@ impl Eval<'_, '_> {
                 self.terms.ite(test, a, b)
             }
             ExprKind::Input => {
-                let name = self.ask("#");
+                let name = self.fresh_name("#");
                 self.terms.variable(Kind::Input, &name, sort(expr.ty))
             }
             ExprKind::Choose(from, to) => {
                 let (from, to) = (self.expr(from), self.expr(to));
                 let some = self.terms.less(from, to);
                 self.oblige(some, Fault::Choose, expr.span);
-                let name = self.ask("?");
+                let name = self.fresh_name("?");
                 let value = self.terms.variable(Kind::Input, &name, sort(expr.ty));
                 let least = self.terms.at_most(from, value);
                 let most = self.terms.less(value, to);
@@ -208,8 +208,7 @@ impl Eval<'_, '_> {
                 what,
                 span,
             });
-            // If it does not hold, the program has failed; the proof shows that this does not
-            // happen.
+            // The condition is assumed from here on, because the proof shows that it holds.
             let mut known = must;
             for &when in self.when.iter().rev() {
                 let not = self.terms.not(when);
@@ -220,7 +219,7 @@ impl Eval<'_, '_> {
     }
 
     /// Returns the name of the next unknown value of this thread.
-    fn ask(&mut self, mark: &str) -> String {
+    fn fresh_name(&mut self, mark: &str) -> String {
         let thread = Rc::make_mut(&mut self.state.threads[self.thread]);
         let asked = match mark {
             "#" => &mut thread.inputs,
@@ -235,7 +234,8 @@ impl Eval<'_, '_> {
         format!("{}{inner}{mark}{number}", self.name)
     }
 
-    /// Assigns. The indices on the left are evaluated first, then the values; then all are written.
+    /// Makes an assignment. The indices on the left are evaluated first, then the values, and then
+    /// all places are written.
     pub fn assign(&mut self, places: &[Place], values: &[Expr]) {
         let indices: Vec<Option<Term>> = places
             .iter()
@@ -247,7 +247,7 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Records an access: to one element if it is known which, otherwise to all that it may be.
+    /// Records an access: to one element if it is known, otherwise to the whole array.
     fn touch(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<Term>) {
         let fixed = at.and_then(|at| self.terms.value(at));
         match fixed.map(usize::try_from) {
@@ -258,7 +258,7 @@ impl Eval<'_, '_> {
                 self.touched
                     .push((Access::new(kind, (first + at) as u32), None));
             }
-            // An index out of bounds is a failure, and touches nothing.
+            // An index out of bounds fails and touches nothing.
             Some(_) => {}
         }
     }

@@ -1,9 +1,9 @@
-//! First-order formulas about one state, and how they are decided.
+//! First-order formulas about one state, and their decision.
 //!
 //! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are pushed inwards, so that a
 //! question is a combination of conditions with `and`, `or` and quantifiers. A variable bound by an
 //! `exists` that is under no `forall` becomes a fresh constant. A `forall` over `bool` becomes two
-//! cases; any other needs a solver that supports quantifiers.
+//! cases; any other `forall` needs a solver that supports quantifiers.
 
 use std::rc::Rc;
 
@@ -28,11 +28,11 @@ pub(crate) enum Fol {
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Truth {
-    /// It always holds.
+    /// The formula always holds.
     Proved,
-    /// It does not hold in this model.
+    /// The formula does not hold in this model.
     Refuted(Model),
-    /// The solver does not know; the reason.
+    /// The solver cannot decide it, for this reason.
     Unknown(String),
 }
 
@@ -46,18 +46,19 @@ pub struct Misplaced;
 /// A part of a formula; all parts must hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// Γ and the denied formula must not hold together.
+    /// A question: Γ and the denied formula must not hold together.
     Leaf { known: Vec<Fol>, denied: Fol },
     /// Γ ⇒ {σ}\[Σ\]Ψ: its context, and σ.
     Box(Context, Vec<Term>),
 }
 
-/// Turns formulas into conditions on the values of a state.
+/// A translation of formulas into conditions on the values of a state.
 pub(crate) struct Lower<'a> {
     pub terms: &'a mut Terms,
     pub layout: &'a Layout,
-    /// The text between the quote and the number in a fresh name; and the next number.
+    /// The text between the quote and the number in a fresh name.
     pub tag: String,
+    /// The number of fresh names so far.
     pub fresh: u32,
 }
 
@@ -69,13 +70,14 @@ impl Lower<'_> {
         self.terms.variable(Kind::Initial, &name, sort(ty))
     }
 
-    /// Returns a condition, strengthened so that evaluating it does not fail.
+    /// Returns the condition that an expression is true and its evaluation does not fail.
     pub fn condition(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> Term {
         let (value, must) = self.value(expr, cells, bound);
         self.terms.and(must, value)
     }
 
-    /// Returns a condition over the shared variables and the locals of a thread.
+    /// Returns such a condition for an expression over the shared variables and the locals of a
+    /// thread.
     pub fn condition_in(&mut self, expr: &Expr, state: &State<'_>, thread: usize) -> Term {
         let mut state = State {
             condition: Vec::new(),
@@ -85,8 +87,8 @@ impl Lower<'_> {
         self.terms.and(must, value)
     }
 
-    /// Returns a value, and the condition under which evaluating it does not fail. `bound` are the
-    /// values of the variables that quantifiers bind.
+    /// Returns the value of an expression, and the condition under which its evaluation does not
+    /// fail. `bound`: the values of the variables that quantifiers bind.
     fn value(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> (Term, Term) {
         let frame = Frame {
             locals: bound
@@ -136,7 +138,7 @@ impl Lower<'_> {
         (value, must)
     }
 
-    /// Returns a formula, or its negation, in a state.
+    /// Translates a formula, or its negation, in a state.
     pub fn formula(
         &mut self,
         formula: &Formula,
@@ -200,8 +202,8 @@ impl Lower<'_> {
         })
     }
 
-    /// Splits a formula by the rules of first-order logic until each part has at most one box, as
-    /// its outermost operator.
+    /// Splits a formula by the rules of first-order logic, until each part is first-order or has
+    /// its only box as the outermost operator.
     pub fn parts(
         &mut self,
         mut known: Vec<Fol>,
@@ -210,7 +212,7 @@ impl Lower<'_> {
         formula: &Formula,
     ) -> Result<Vec<Part>, Misplaced> {
         match formula {
-            // Small questions are easier to decide than large ones.
+            // A conjunction is split, because small questions are easier to decide.
             Formula::Expr(Expr {
                 kind: ExprKind::Binary(BinaryOp::And, a, b),
                 ..
@@ -271,8 +273,9 @@ impl Lower<'_> {
         }
     }
 
-    /// Returns the state after a simultaneous update, and the condition under which it does not
-    /// fail: an update that divides by zero or has an index out of bounds makes no formula true.
+    /// Returns the state after a simultaneous update, and the condition under which the update does
+    /// not fail. After an update with a division by zero or an index out of bounds, no formula is
+    /// true.
     pub fn update(
         &mut self,
         update: &[(Place, Expr)],
@@ -320,14 +323,16 @@ pub(crate) fn decide(
             (None, Fol::All(parts)) => open.extend(parts),
             (None, Fol::Exists(_, inner)) => open.push(inner),
             (None, Fol::ForAll(variable, inner)) => match ground(terms, inner) {
-                Some(inner) if !asks_under(formula) => universal.push((*variable, inner)),
+                Some(inner) if !has_exists_under_forall(formula) => {
+                    universal.push((*variable, inner))
+                }
                 _ => return Truth::Unknown(TOO_DEEP.to_owned()),
             },
             (None, _) => return Truth::Unknown(TOO_DEEP.to_owned()),
         }
     }
     let answer = if universal.is_empty() {
-        // Linear arithmetic decides many questions before a solver is needed.
+        // Linear arithmetic decides many questions without a solver.
         let all = terms.all(constraints.iter().copied());
         match terms.simplify(all) {
             Term::FALSE => Answer::Unsat,
@@ -345,16 +350,16 @@ pub(crate) fn decide(
 
 const TOO_DEEP: &str = "quantifiers are nested in a way that is not passed on to a solver";
 
-/// Whether an `exists` is under a `forall`, so that its value may depend on the value of the
-/// `forall`.
-fn asks_under(formula: &Fol) -> bool {
+/// Whether a formula has an `exists` under a `forall`, so that the value of the former may depend
+/// on the latter.
+fn has_exists_under_forall(formula: &Fol) -> bool {
     match formula {
-        Fol::ForAll(_, inner) => asks(inner),
+        Fol::ForAll(_, inner) => has_exists(inner),
         _ => false,
     }
 }
 
-/// Returns the formula as a condition over constants; `None` if it is more complex.
+/// Returns a formula as a condition over constants; `None` if it is more complex.
 fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
     Some(match formula {
         Fol::Term(term) => *term,
@@ -368,8 +373,8 @@ fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
         }
         Fol::Exists(_, inner) => ground(terms, inner)?,
         Fol::ForAll(variable, inner) => {
-            // The value of an `exists` may differ from case to case.
-            if terms.sort(*variable) != mazurka_smt::Sort::Bool || asks(inner) {
+            // In each case an `exists` may have another value.
+            if terms.sort(*variable) != mazurka_smt::Sort::Bool || has_exists(inner) {
                 return None;
             }
             let inner = ground(terms, inner)?;
@@ -382,28 +387,28 @@ fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
     })
 }
 
-/// Whether the formula contains an `exists`.
-fn asks(formula: &Fol) -> bool {
+/// Whether a formula contains an `exists`.
+fn has_exists(formula: &Fol) -> bool {
     match formula {
         Fol::Term(_) => false,
-        Fol::All(parts) | Fol::Any(parts) => parts.iter().any(asks),
-        Fol::ForAll(_, inner) => asks(inner),
+        Fol::All(parts) | Fol::Any(parts) => parts.iter().any(has_exists),
+        Fol::ForAll(_, inner) => has_exists(inner),
         Fol::Exists(..) => true,
     }
 }
 
-/// Limit on the values of a choice that are tried one by one.
-const FEW: i64 = 64;
+/// The most values of a choice that are tried one by one.
+const MAX_TRIED: i64 = 64;
 
-/// Returns the condition under which a step with these needs is possible, where each chosen value
-/// is in `from..to`: *some* choice must make them true. If there are too many values to try, only
-/// the least is tried, which can leave a goal open.
-pub(crate) fn possible(terms: &mut Terms, needs: &[Term], chosen: &[[Term; 3]]) -> Term {
-    let mut needs = terms.all(needs.to_vec());
+/// Returns the condition under which a step with these conditions is possible, where each chosen
+/// value is in `from..to`: *some* choice must make the conditions true. If there are too many
+/// values, only the least value is tried, which can leave a goal open.
+pub(crate) fn possible(terms: &mut Terms, conditions: &[Term], chosen: &[[Term; 3]]) -> Term {
+    let mut conditions = terms.all(conditions.to_vec());
     for &[value, from, to] in chosen.iter().rev() {
         let bounds = (terms.value(from), terms.value(to));
         let candidates: Vec<Term> = match bounds {
-            (Some(from), Some(to)) if to.saturating_sub(from) <= FEW => {
+            (Some(from), Some(to)) if to.saturating_sub(from) <= MAX_TRIED => {
                 let sort = terms.sort(value);
                 (from..to).map(|k| terms.constant(sort, k)).collect()
             }
@@ -411,9 +416,9 @@ pub(crate) fn possible(terms: &mut Terms, needs: &[Term], chosen: &[[Term; 3]]) 
         };
         let mut cases = Vec::new();
         for candidate in candidates {
-            cases.push(terms.substitute(needs, |part| (part == value).then_some(candidate)));
+            cases.push(terms.substitute(conditions, |part| (part == value).then_some(candidate)));
         }
-        needs = terms.any(cases);
+        conditions = terms.any(cases);
     }
-    needs
+    conditions
 }

@@ -16,8 +16,8 @@ use std::borrow::Cow;
 
 use mazurka_lang::hir::{Expr, Place, Program, Type};
 
-/// A formula. A local variable in an expression is one that a quantifier binds; they are numbered
-/// from the outermost.
+/// A formula. The local variables in its expressions are the variables that quantifiers bind,
+/// numbered from the outermost quantifier.
 ///
 /// ```
 /// let source = "var x: int process p { x := x + 1 }";
@@ -43,8 +43,8 @@ pub enum Formula {
     ForAll(String, Type, Box<Formula>),
     /// ∃x·Ψ
     Exists(String, Type, Box<Formula>),
-    /// \[Σ\]Ψ: Ψ holds wherever these processes end, all of them started at once. Numbers beyond
-    /// those of the program's processes are copies, see [`with_copies`].
+    /// \[Σ\]Ψ: after these processes are started together, Ψ holds in every state in which they
+    /// have ended. Numbers beyond those of the program's processes are copies, see [`with_copies`].
     Box(Vec<usize>, Box<Formula>),
     /// ⟨Σ⟩Ψ: Ψ holds at the end of some run of these processes on which nothing fails. It is not
     /// ¬\[Σ\]¬Ψ, because a box is also false if a run fails.
@@ -54,7 +54,7 @@ pub enum Formula {
 }
 
 impl Formula {
-    /// Whether it has no box or diamond, so that it is about one state.
+    /// Whether the formula has no box and no diamond, so that it is about one state.
     pub fn is_first_order(&self) -> bool {
         match self {
             Formula::Expr(_) => true,
@@ -70,8 +70,8 @@ impl Formula {
         }
     }
 
-    /// Whether every box is in a position for which there is a rule: behind `&&`, right of `==>`,
-    /// on one side of `||`, under `forall`, an update or another box. Other formulas are decided by
+    /// Whether every box is at a position for which there is a rule: under `&&`, right of `==>`, on
+    /// one side of `||`, under `forall`, an update or another box. Other formulas are decided by
     /// executing their boxes (`eliminate.rs`).
     pub fn has_rules(&self) -> bool {
         self.is_first_order()
@@ -121,8 +121,8 @@ impl Formula {
 
 /// Returns the program with the copies of processes that a formula mentions.
 ///
-/// In a box `[p || p]` the second p is a process of its own. If the program has n processes, the
-/// number of the second p is that of p plus n, that of the third is that of p plus 2n, and so on.
+/// In a box `[p || p]` the second p is a copy of the first. If the program has n processes and p
+/// has number k, the second p has number k + n, the third has number k + 2n, and so on.
 ///
 /// ```
 /// let source = "var x: int process p { x := x + 1 } process q { x := 0 }";

@@ -1,7 +1,6 @@
 //! Dynamic logic for parallel programs.
 
 mod aliases;
-mod books;
 mod check;
 mod claims;
 mod eliminate;
@@ -14,6 +13,7 @@ mod pool;
 mod prove;
 mod refute;
 mod render;
+mod results;
 mod search;
 mod sequent;
 mod step;
@@ -31,33 +31,33 @@ pub use refute::{BoxRun, BoxRunResult, Refutation, RunBox, falsify};
 pub use search::Unsupported;
 pub use watched::{check_proof, check_proof_watched};
 
-/// The runs for which a proof shows that no state deadlocks.
+/// The runs for which a proof shows that no state is a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadlockFree {
-    /// Those of the program: all its runs are covered, from all initial values that it requires.
+    /// All runs of the program, from all initial values that satisfy its `requires`.
     Program,
-    /// Those of the boxes in the goal only: a run of the program may be in none of them.
+    /// The runs of the boxes in the goal only. The program may have other runs.
     Boxes,
-    /// None: it was not asked, or there is no box.
+    /// No runs, because deadlock freedom was not to be shown or there is no box.
     Nothing,
 }
 
-/// How to search for a proof.
+/// The options of a search for a proof.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Whether goals reached by commuting steps are merged (DL-POR).
     pub reduce: bool,
-    /// Whether goals whose assumptions contradict each other are closed at once.
+    /// Whether each goal is checked for contradictory assumptions, and closed if it has them.
     pub feasible: bool,
-    /// Whether to show that no state deadlocks.
+    /// Whether to show that no state is a deadlock.
     pub deadlock: bool,
     /// How often a loop without an invariant may be unfolded.
     pub unfold: u32,
-    /// Whether the goals are written into the proof. A proof can be checked only then; the answer
-    /// does not depend on it.
+    /// Whether the goals are written into the proof. Without its goals a proof cannot be checked,
+    /// but the answer of the search is the same.
     pub write: bool,
-    /// Whether the OS process ends after this: then the memory of the search is left to the system,
-    /// which is much faster than freeing it piece by piece.
+    /// Whether the operating-system process ends after the search. If so, the memory of the search
+    /// is not freed piece by piece, which would be much slower.
     pub leave: bool,
 }
 

@@ -1,30 +1,30 @@
-//! Loops without bounds: goals that are met again, and invariants (SymPaths paper, end of section
-//! 4.3, and errata E10).
+//! Loops without bounds: repeated goals, and invariants (SymPaths paper, end of section 4.3, and
+//! errata E10).
 //!
 //! Two rules make proofs of unbounded loops finite; with them, proofs are graphs with cycles.
-//! *Generalise* replaces values by fresh constants, about which only these are assumed: the
-//! invariants of the loops before whose tests threads stand, the file's invariants, and what is
-//! known of unchanged values. Its premise is that these hold now. *Back* closes a goal that is an
-//! instance of an earlier one: it is at the same points, and the assumptions of the other goal
-//! hold.
+//! *Generalise* replaces values by fresh constants. It keeps only these assumptions: the invariants
+//! of loops whose test is the next step of a thread, the file's invariants, and the conditions on
+//! values that are not replaced. Its premise is that these invariants hold in the goal. *Back*
+//! closes a goal that is an instance of an earlier goal: both are at the same points, and the
+//! assumptions of the earlier goal hold.
 //!
-//! Each rule is sound by itself: a goal follows from a more general one. Cycles are sound too.
+//! Each rule is sound by itself: a goal follows from a more general goal. Cycles are sound, too.
 //! Suppose some goal of the graph were false, so that an execution from it ends in a state without
-//! Ψ. Take a shortest such execution. Every rule except SCHEDULE passes the same execution on to
-//! another goal, and these rules alone form no cycle: a goal reached by *generalise* or *back* is
-//! always one that is scheduled, or one in which every thread has ended. The boxes of the latter
-//! are of inner contexts, and no rule leads back from these. SCHEDULE passes on an execution with
-//! one step fewer. That is a contradiction. So the proof shows that an invariant holds on entry, is
-//! preserved by the body, and is stable under the steps of all other threads while its thread
-//! stands before the test: each of these paths comes back to a goal that assumes the invariant. An
-//! invariant is assumed only after it has been shown, so a wrong invariant leaves a goal open and
-//! proves nothing.
+//! Ψ. Take a shortest such execution. For every rule except SCHEDULE, the same execution starts
+//! from one of its resulting goals, and these rules alone form no cycle: in a goal reached by
+//! *generalise* or *back*, either SCHEDULE is applied or every thread has ended. In the second case
+//! the resulting boxes are in inner contexts, and no rule leads back from there. For SCHEDULE, an
+//! execution with one step less starts from a resulting goal. This contradicts the choice of a
+//! shortest execution. So the proof shows that an invariant holds on entry, is preserved by the
+//! body, and is stable under the steps of all other threads while its thread is before the test:
+//! each of these paths returns to a goal that assumes the invariant. An invariant is assumed only
+//! after it was shown, so a wrong invariant leaves a goal open and proves nothing.
 //!
-//! A heuristic decides when to generalise, which does not affect soundness. A goal is generalised
-//! if a thread stands before the test of a loop with an invariant, and the path has been at the
-//! same points since the last goal that was generalised. The values that have changed since then
-//! are replaced. If others turn out to change too, they are replaced the next time, so this
-//! terminates.
+//! A heuristic decides when to generalise. It does not affect soundness. A goal is generalised if a
+//! thread is before the test of a loop with an invariant, and the path has been at the same points
+//! since the last generalised goal. The values that have changed since the earlier goal at these
+//! points are replaced. If further values change in the next round, they are replaced, too. The
+//! number of values is finite, so this terminates.
 
 use mazurka_lang::hir::{Expr, ExprKind, Program, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
@@ -37,12 +37,13 @@ use crate::sequent::{Leaf, Subject};
 use crate::world::loop_invariants;
 
 impl<'p> Search<'p, '_> {
-    /// Handles loops: returns an earlier goal that covers this one, or generalises the goal.
-    pub fn come_back(&mut self, at: usize) -> Option<AppliedRule> {
+    /// Handles loops: leads back to an earlier goal that covers this goal, or generalises this
+    /// goal.
+    pub fn handle_loops(&mut self, at: usize) -> Option<AppliedRule> {
         if !self.endless {
             return None;
         }
-        if let Some(to) = self.met(at) {
+        if let Some(to) = self.equal_goal(at) {
             let leaves = Vec::new();
             return Some(AppliedRule::Back { leaves, to });
         }
@@ -64,7 +65,7 @@ impl<'p> Search<'p, '_> {
         if self.starts_too_many(at) {
             return Some(AppliedRule::Open(OpenReason::Unfolded(self.options.unfold)));
         }
-        // Goes through the earlier goals of this path at the same points.
+        // Visit the earlier goals of this path at the same points.
         let mut rounds = 0;
         let mut changed: Option<Vec<usize>> = None;
         let mut up = self.goals[at].parent;
@@ -77,17 +78,17 @@ impl<'p> Search<'p, '_> {
             if goal.state.same_points(here) {
                 rounds += 1;
                 let pairs = goal.state.values().zip(here.values()).enumerate();
-                let differ: Vec<usize> = pairs
+                let differing: Vec<usize> = pairs
                     .filter(|(_, (a, b))| a != b)
                     .map(|(position, _)| position)
                     .collect();
-                let mut all = differ;
+                let mut all = differing;
                 all.extend(&goal.changed);
                 all.sort_unstable();
                 all.dedup();
                 if all == goal.changed && changed.is_none() {
-                    // All values that differ are replaced already: the assumptions of that goal do
-                    // not hold here.
+                    // All values that differ are already replaced, so the assumptions of that goal
+                    // do not hold in this goal.
                     let at = failed.iter().position(|(to, _)| *to == earlier)?;
                     let (to, leaves) = failed.swap_remove(at);
                     return Some(AppliedRule::Back { leaves, to });
@@ -114,8 +115,8 @@ impl<'p> Search<'p, '_> {
         Some(self.generalise(at, changed))
     }
 
-    /// Whether processes call or start each other without end: such goals never come back to the
-    /// same points.
+    /// Whether calls or starts of processes are nested too deeply. With endless recursion, a path
+    /// never returns to the same points.
     pub fn too_deep(&self, at: usize) -> bool {
         let most = self.world.program.procedures.len() + self.options.unfold as usize;
         self.goals[at].state.threads.iter().any(|thread| {
@@ -127,7 +128,7 @@ impl<'p> Search<'p, '_> {
     }
 
     /// Whether a loop starts a process in each round, and more than the allowed number of rounds
-    /// lead here.
+    /// are on the path to this goal.
     fn starts_too_many(&self, at: usize) -> bool {
         let goal = &self.goals[at];
         let mover = |state: &State<'p>| {
@@ -153,15 +154,15 @@ impl<'p> Search<'p, '_> {
         rounds > self.options.unfold
     }
 
-    /// Whether a goal may be closed by another one. With reduction, by any; without it, goals on
-    /// different paths stay separate, and only a goal on its own path can close it.
+    /// Whether a goal may be closed by another goal. With reduction, any goal may close it. Without
+    /// reduction, goals on different paths stay separate, so only a goal on its path may close it.
     fn may_lead_to(&self, at: usize, to: usize) -> bool {
         let up = |at: &usize| self.goals[*at].parent;
         self.options.reduce || std::iter::successors(Some(at), up).any(|above| above == to)
     }
 
-    /// Returns a goal that was scheduled and says the same, or assumes less.
-    fn met(&self, at: usize) -> Option<usize> {
+    /// Returns a scheduled goal with an equal state and the same assumptions or fewer.
+    fn equal_goal(&self, at: usize) -> Option<usize> {
         let goal = &self.goals[at];
         let known = |term: &Term| goal.state.condition.contains(term);
         let same = |&&to: &&usize| {
@@ -172,8 +173,8 @@ impl<'p> Search<'p, '_> {
                 && other.state.values().eq(goal.state.values())
                 && other.state.condition.iter().all(known)
         };
-        let met = self.by_state.get(&goal.state.key())?;
-        met.iter().find(same).copied()
+        let candidates = self.by_state.get(&goal.state.key())?;
+        candidates.iter().find(same).copied()
     }
 
     fn generalise(&mut self, at: usize, changed: Vec<usize>) -> AppliedRule {
@@ -187,7 +188,7 @@ impl<'p> Search<'p, '_> {
         let names = self.world.names().places(&state);
         for &position in &changed {
             let sort = self.world.terms.sort(values[position]);
-            // The name contains the number of the goal that is about to be made.
+            // The name contains the number of the new goal.
             let name = format!("{}'{}", names[position], self.goals.len());
             values[position] = self.world.terms.variable(Kind::Initial, &name, sort);
         }
@@ -211,7 +212,7 @@ impl<'p> Search<'p, '_> {
         AppliedRule::Generalise { leaves, to }
     }
 
-    /// Returns the questions whether a goal is an instance of another one at the same points.
+    /// Decides the questions whether a goal is an instance of another goal at the same points.
     pub fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
         let (state, context) = (self.goals[at].state.clone(), self.goals[at].context);
         let other = self.goals[general].state.clone();
@@ -255,7 +256,7 @@ impl<'p> Search<'p, '_> {
     }
 }
 
-/// Whether a thread may come back here for ever.
+/// Whether a thread may repeat an item of work forever.
 fn is_endless(item: &WorkItem<'_>) -> bool {
     match item {
         WorkItem::Do(stmt)

@@ -23,10 +23,11 @@ pub struct FormulaError {
 
 type Parse<T> = Result<T, FormulaError>;
 
-/// Limit on the processes in one box: each copy of one process copies all of them.
+/// The most processes in one box. A limit is needed because each copy of one process copies all
+/// processes.
 const MOST_IN_A_BOX: usize = 1000;
 
-/// Limit on nesting, because deep nesting could overflow the stack.
+/// The deepest nesting, so that recursion does not overflow the stack.
 const MOST_DEPTH: usize = 200;
 
 /// Parses a formula over the variables and processes of a program.
@@ -43,8 +44,8 @@ pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
     parse_over(text, program, program.processes.len())
 }
 
-/// Parses like `parse`, but `[*]` stands for the first `all` processes of a program; others can
-/// only be named by their numbers.
+/// Parses like `parse`, but `[*]` means the first `all` processes of a program. Other processes can
+/// be named only by their numbers.
 pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,
@@ -72,7 +73,7 @@ enum Token<'t> {
     End,
 }
 
-/// The spellings of each sign; longer ones come first.
+/// The spellings of each sign. If one is a prefix of another, the longer one comes first.
 const SIGNS: &[(&str, &str)] = &[
     ("<==>", "<==>"),
     ("<->", "<==>"),
@@ -124,13 +125,13 @@ struct Parser<'t, 'p> {
     token: Token<'t>,
     span: Span,
     program: &'p Program,
-    /// The number of processes that `[*]` stands for.
+    /// The number of processes that `[*]` means.
     all: usize,
     bound: Vec<(String, Type)>,
     depth: usize,
 }
 
-/// A value or a formula. A literal without a type takes the type of its neighbour.
+/// A value or a formula. A literal takes the type of the other operand.
 #[derive(Clone, Debug)]
 enum Operand {
     Formula(Formula, Span),
@@ -403,7 +404,7 @@ impl<'t> Parser<'t, '_> {
             });
         }
         self.expect(".")?;
-        // No text can have this name, so that `x` in the formula means the variable of the program.
+        // A text cannot contain this name, so `x` in the formula means the variable of the program.
         let name = format!("{} again", var.name);
         let value = Expr {
             kind: ExprKind::Local(LocalId(self.bound.len() as u32)),
@@ -452,8 +453,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// Parses the processes of a box: none, all, or some. A process that is named again is another
-    /// copy.
+    /// Parses the processes of a box. A process that is named again is a copy.
     fn processes(&mut self, end: &str) -> Parse<Vec<usize>> {
         if self.eat("*")? {
             return Ok((0..self.all).collect());
@@ -545,7 +545,8 @@ impl<'t> Parser<'t, '_> {
         Ok((place, value))
     }
 
-    /// Parses a variable of the program, or one that a quantifier binds; the innermost one counts.
+    /// Parses a variable of the program, or a variable that a quantifier binds. The innermost
+    /// quantifier takes precedence.
     fn variable(&mut self) -> Parse<Expr> {
         let (name, span) = self.name("a variable")?;
         if let Some(at) = self.bound.iter().rposition(|(bound, _)| bound == name) {
@@ -632,9 +633,9 @@ impl<'t> Parser<'t, '_> {
         }))
     }
 
-    /// Converts two values to one type.
+    /// Converts two operands to values of one type.
     fn alike(&self, left: Operand, right: Operand) -> Parse<(Expr, Expr)> {
-        let typed = |read: &Operand| match read {
+        let typed = |operand: &Operand| match operand {
             Operand::Value(expr) => Some(expr.ty),
             Operand::Formula(..) => Some(Type::Bool),
             Operand::Literal(_) => None,
@@ -643,13 +644,13 @@ impl<'t> Parser<'t, '_> {
         Ok((self.as_type(left, ty)?, self.as_type(right, ty)?))
     }
 
-    fn as_type(&self, read: Operand, ty: Type) -> Parse<Expr> {
+    fn as_type(&self, operand: Operand, ty: Type) -> Parse<Expr> {
         let wrong = |span: Span, found: Type| FormulaError {
             span,
             message: format!("this is {}", noun(found)),
             expected: format!("expected {}", noun(ty)),
         };
-        match read {
+        match operand {
             Operand::Formula(Formula::Expr(expr), _) | Operand::Value(expr) => {
                 if expr.ty == ty {
                     Ok(expr)
@@ -675,8 +676,8 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn number(&self, read: Operand) -> Parse<Expr> {
-        let expr = match read {
+    fn number(&self, operand: Operand) -> Parse<Expr> {
+        let expr = match operand {
             Operand::Literal(expr) => expr,
             other => {
                 let ty = match &other {
@@ -696,15 +697,15 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn bool(&self, read: Operand) -> Parse<Formula> {
-        match read {
+    fn bool(&self, operand: Operand) -> Parse<Formula> {
+        match operand {
             Operand::Formula(formula, _) => Ok(formula),
             other => self.as_type(other, Type::Bool).map(Formula::Expr),
         }
     }
 }
 
-/// Returns how strongly a sign binds, and the least strength of its right side.
+/// Returns the binding strength of a sign, and the least binding strength on its right side.
 fn level(sign: &str) -> Option<(u8, u8)> {
     Some(match sign {
         "<==>" => (0, 1),

@@ -17,7 +17,8 @@ use mazurka_lang::shared::Shared;
 use mazurka_smt::{Kind, Sort, Term, Terms};
 use rustc_hash::FxHasher;
 
-/// An item of work of a thread. Statements are identified by their place in the program.
+/// An item of the remaining work of a thread. Statements are identified by their place in the
+/// program.
 #[derive(Clone, Debug)]
 pub(crate) enum WorkItem<'p> {
     /// Execute this statement.
@@ -49,19 +50,20 @@ impl PartialEq for WorkItem<'_> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thread<'p> {
     pub process: ProcessId,
-    /// Its remaining work; the last item is next.
+    /// The remaining work, as a stack: the last item is next.
     pub work: Vec<WorkItem<'p>>,
     pub frame: FrameRef<'p>,
     pub locals: Vec<Term>,
-    /// Number of processes that it has spawned.
+    /// The number of processes that it has spawned.
     pub children: u32,
-    /// Numbers of its outcomes of `choose` and of its inputs.
+    /// The number of its outcomes of `choose`.
     pub asked: u32,
+    /// The number of its inputs.
     pub inputs: u32,
-    /// Number of boxes around the box that the thread runs in. Outcomes and inputs of an inner box
-    /// have different variables.
+    /// The number of boxes around the box in which the thread runs. The outcomes and inputs of
+    /// different boxes have different variables.
     pub depth: u32,
-    /// Number of its events.
+    /// The number of its events.
     pub events: u32,
 }
 
@@ -81,8 +83,8 @@ impl<'p> Thread<'p> {
         }
     }
 
-    /// Makes a process that this one starts. Its name consists of the name of this process and the
-    /// number of earlier children.
+    /// Makes a process that this process starts. Its name consists of the name of this process and
+    /// the number of earlier children.
     pub fn child(
         &mut self,
         table: &mut ProcessTable,
@@ -105,7 +107,7 @@ impl<'p> Thread<'p> {
         }
     }
 
-    /// Whether it is at the same point as another thread, whatever the values of its locals are.
+    /// Whether it is at the same point as another thread, regardless of the values of locals.
     pub fn same_point(&self, other: &Self) -> bool {
         let same = |(item, other): (&WorkItem<'p>, &WorkItem<'p>)| match (item, other) {
             (WorkItem::Return(a, _), WorkItem::Return(b, _)) => std::ptr::eq(*a, *b),
@@ -152,8 +154,8 @@ pub(crate) fn filled(mut args: Vec<Term>, frame: &Frame) -> Vec<Term> {
     args
 }
 
-/// Returns the number of rounds that a bounded loop has left: a constant, set when the loop is
-/// entered.
+/// Returns the number of rounds that a bounded loop has left. It is a constant, because it is set
+/// when the loop is entered.
 pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) -> i64 {
     terms.value(thread.get(counter)).unwrap_or(0)
 }
@@ -190,9 +192,8 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     })
 }
 
-/// Whether an item is itself a step, as opposed to local work or an item with steps inside. A loop
-/// with an invariant rests before its test even if that reads only locals: a step that touches
-/// nothing.
+/// Whether an item is a step, not local work or an item that contains steps. The test of a loop
+/// with an invariant is a step even if it reads only locals; this step touches nothing.
 pub(crate) fn is_step(item: &WorkItem<'_>, shared: &Shared<'_>) -> bool {
     match item {
         WorkItem::Round(_) | WorkItem::Count(_) | WorkItem::Return(..) => false,
@@ -225,14 +226,14 @@ impl PartialEq for FrameRef<'_> {
     }
 }
 
-/// All that a sequent says before its box, without Γ.
+/// The part of a sequent before its box, without Γ.
 #[derive(Clone, Debug)]
 pub(crate) struct State<'p> {
     pub cells: Vec<Term>,
     /// The holder of each lock.
     pub locks: Vec<Option<ProcessId>>,
-    /// The threads that have not ended, in the order of their numbers. A step changes one of them:
-    /// goals share the others.
+    /// The threads that have not ended, in the order of their numbers. A step changes only one of
+    /// them, so goals share the others.
     pub threads: Vec<Rc<Thread<'p>>>,
     /// The assumptions so far, in order.
     pub condition: Vec<Term>,
@@ -249,7 +250,7 @@ impl<'p> State<'p> {
         }
     }
 
-    /// Returns the index of a process that has not been removed.
+    /// Returns the index of a process, which must not have been removed.
     pub fn position(&self, process: ProcessId) -> usize {
         let found = self.threads.iter().position(|t| t.process == process);
         found.expect("a thread that makes a step is there")
@@ -271,7 +272,7 @@ impl<'p> State<'p> {
         threads.any(|thread| thread.process == process && !thread.work.is_empty())
     }
 
-    /// Whether the threads are at the same points, whatever the values are.
+    /// Whether the threads are at the same points, regardless of values.
     pub fn same_points(&self, other: &Self) -> bool {
         let same = |a: &Thread<'p>, b: &Thread<'p>| {
             a.process == b.process && a.children == b.children && a.same_point(b)
@@ -329,7 +330,8 @@ impl<'p> State<'p> {
         self.cells.iter().copied().chain(locals)
     }
 
-    /// Returns the same points with other values, given in the order of [`values`](Self::values).
+    /// Returns a state at the same points with other values, given in the order of
+    /// [`values`](Self::values).
     pub fn with_values(&self, values: &mut impl Iterator<Item = Term>) -> Self {
         let mut new = self.clone();
         let mut next = || values.next().expect("as many values as there are places");
@@ -404,7 +406,7 @@ pub(crate) fn sort(ty: Type) -> Sort {
     }
 }
 
-/// Returns the initial values: those given in the file, and unknown ones for the rest.
+/// Returns the initial values: constants for the values in the file, and variables for the others.
 pub(crate) fn initial_cells(program: &Program, terms: &mut Terms) -> Vec<Term> {
     let mut cells = Vec::new();
     for var in &program.vars {

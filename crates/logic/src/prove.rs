@@ -18,15 +18,15 @@ use mazurka_core::proof::{OpenGoal, Proof, VERSION};
 /// The outcome of a search for a proof.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The proof, perhaps incomplete; without its goals if they are not to be written.
+    /// The proof, possibly incomplete. It has no goals if they are not to be written.
     pub proof: Proof,
     /// Whether the proof is complete.
     pub closed: bool,
-    /// If it is complete, the runs for which it shows that no state deadlocks.
+    /// The runs for which a complete proof shows that no state is a deadlock.
     pub deadlock_free: DeadlockFree,
     /// The first few open goals, with reasons.
     pub open: Vec<OpenGoal>,
-    /// The first few refuted questions, those with executions of the program first.
+    /// The first few refuted questions. Questions with executions of the program come first.
     pub refutations: Vec<Refutation>,
     /// The limits that cut the search short.
     pub bounds: Vec<Bound>,
@@ -34,27 +34,27 @@ pub struct Outcome {
     pub unfolded: bool,
     /// The counts.
     pub counts: ProofCounts,
-    /// Whether the goal was decided by executing its boxes: then there is no proof to check.
+    /// Whether the goal was decided by executing its boxes, so that there is no proof to check.
     pub by_execution: bool,
 }
 
 /// The size of a proof.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProofCounts {
-    /// Number of applications of SCHEDULE.
+    /// The number of applications of SCHEDULE.
     pub schedules: u64,
-    /// Number of sequents in which every thread has ended.
+    /// The number of sequents in which every thread has ended.
     pub leaves: u64,
-    /// Number of goals that were merged.
+    /// The number of goals that were merged.
     pub merged: u64,
-    /// Number of all goals.
+    /// The number of all goals.
     pub goals: u64,
-    /// Number of questions asked.
+    /// The number of questions.
     pub questions: u64,
 }
 
-/// Returns the formula that a file itself states; its assertions and invariants always belong to
-/// it.
+/// Returns the formula that a file states by its `ensures`. Assertions and invariants always belong
+/// to a formula.
 pub fn stated(program: &Program) -> Formula {
     let ensures = program.ensures.iter();
     let post = Formula::all(ensures.map(|property| Formula::Expr(property.expr.clone())));
@@ -79,20 +79,21 @@ pub struct Theorem<'a> {
     pub source: &'a str,
     /// The identity of the program.
     pub record: &'a ProgramRecord,
-    /// The formula as it was written; `None` if it is what the file states.
+    /// The formula as it was written; `None` if it is the one that the file states.
     pub goal: Option<&'a str>,
     /// The formula.
     pub formula: &'a Formula,
 }
 
-/// Limit on the open goals that are reported.
+/// The most open goals that are reported.
 const MOST_OPEN: usize = 5;
 
-/// Limit on the goals that are written after a search was broken off.
+/// The most goals that are written after a search was broken off.
 const MOST_OF_CUT: usize = 1000;
 
-/// Whether some initial values satisfy what the program requires, or why that is not known. If
-/// there are none, every goal could be proved, and this would show nothing about the program.
+/// Whether some initial values satisfy the `requires` of the program. The error is the reason why
+/// that is unknown. Without such values every goal could be proved, which would show nothing about
+/// the program.
 pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> Result<bool, mazurka_smt::Why> {
     let mut world = World::new(theorem);
     let cells = initial_cells(theorem.program, &mut world.terms);
@@ -130,8 +131,8 @@ impl<'p> Search<'p, '_> {
         self.run(&mut |search| watch(search.goals.len() as u64))?;
         let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
         let names = self.world.names();
-        let cut = self.books.bound.is_some();
-        // No more steps are made, so their limit does not apply.
+        let cut = self.results.bound.is_some();
+        // No further steps are made, so the limit of steps does not apply.
         let watch = &mut || match watch(self.goals.len() as u64) {
             ControlFlow::Break(bound) if !matches!(bound, Bound::MaxSteps(_)) => {
                 ControlFlow::Break(bound)
@@ -140,8 +141,8 @@ impl<'p> Search<'p, '_> {
         };
         let (goals, too_long) = match () {
             () if !self.options.write => (Vec::new(), None),
-            // A search that was broken off yields no proof, so only a readable number of its goals
-            // is kept.
+            // A search that was broken off yields no proof, so only a readable number of goals is
+            // written.
             () if cut => (
                 self.record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
                     .0,
@@ -176,7 +177,7 @@ impl<'p> Search<'p, '_> {
         let counts = ProofCounts {
             goals: self.goals.len() as u64,
             merged: self.merged,
-            ..self.books.counts
+            ..self.results.counts
         };
         let refutations = self.refutations(MOST_OPEN);
         Ok(Outcome {
@@ -189,8 +190,8 @@ impl<'p> Search<'p, '_> {
             },
             open,
             refutations,
-            bounds: too_long.into_iter().chain(self.books.bound).collect(),
-            unfolded: self.books.unfolded,
+            bounds: too_long.into_iter().chain(self.results.bound).collect(),
+            unfolded: self.results.unfolded,
             counts,
             by_execution: !theorem.formula.has_rules(),
         })

@@ -1,10 +1,10 @@
-//! Refuted questions, and whether the formula really is false for their values.
+//! Refuted questions, and the check that the formula is false for their values.
 //!
-//! The search finds values for which a question of the proof is refuted: a model. It becomes
-//! evidence in two steps. [`Search::refutations`] extracts from the model the initial values and,
-//! for each box on the way, the schedule of its run and the values of its inputs. [`falsify`] then
-//! evaluates the formula with these numbers alone, by Definition 6 of the SymPaths paper; for a box
-//! it asks its caller to run the processes. It trusts nothing of the proof search.
+//! A question of the proof is refuted by values, a model. The model becomes evidence in two steps.
+//! [`Search::refutations`] extracts from the model the initial values and, for each box on the
+//! path, the schedule of its run and the values of its inputs. [`falsify`] then evaluates the
+//! formula with these numbers alone, by Definition 6 of the SymPaths paper; for a box it calls a
+//! function that runs the processes. It does not rely on the proof search.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -28,16 +28,16 @@ pub struct Refutation {
     pub leaf: LeafRecord,
     /// Its goal, if it has one.
     pub goal: Option<usize>,
-    /// The run of each box on the way, the outermost first.
+    /// The run of each box on the path, the outermost first.
     pub runs: Vec<BoxRun>,
-    /// The initial values, and those of inputs.
+    /// The values of initial values and inputs.
     pub values: Vec<(String, String)>,
-    /// Values of the variables that quantifiers bind, by the name that each has in the formula.
+    /// The values of the variables that quantifiers bind, by their names in the formula.
     pub bound: Vec<(String, i64)>,
-    /// Whether this is an execution of the program. If not, an invariant is too weak, or does not
-    /// hold.
+    /// Whether this is an execution of the program. If it is not, an invariant is too weak or does
+    /// not hold.
     pub concrete: bool,
-    /// Whether it is about a deadlock.
+    /// Whether the question is about a deadlock.
     pub deadlock: bool,
 }
 
@@ -53,23 +53,23 @@ pub struct BoxRun {
 /// The result of running the processes of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BoxRunResult {
-    /// A run shows a fault that a box excludes.
+    /// The run has a fault that a box excludes.
     Wrong,
     /// All processes ended, with these values of the shared cells.
     Ended(Vec<i64>),
-    /// The run shows neither.
+    /// The run shows neither of these.
     Otherwise,
 }
 
-/// Runs the processes of a box. The arguments are the number of boxes around it, its processes, and
-/// the values of the shared cells.
+/// A function that runs the processes of a box. The arguments are the number of boxes around the
+/// box, its processes, and the values of the shared cells.
 pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> BoxRunResult + 'a;
 
-/// A refuted question: its goal, itself, the model, and the process whose step it is about.
+/// A refuted question: its goal, the question, the model, and the process whose step it is about.
 type Refuted<'a> = (Option<usize>, &'a Leaf, &'a Model, Option<ProcessId>);
 
 impl Search<'_, '_> {
-    /// Returns the first refuted questions, those with executions of the program first.
+    /// Returns the first refuted questions. Questions with executions of the program come first.
     pub fn refutations(&self, most: usize) -> Vec<Refutation> {
         let mut all = self.refuted();
         all.sort_by_key(|(at, ..)| !at.is_none_or(|at| self.is_concrete(at)));
@@ -90,7 +90,7 @@ impl Search<'_, '_> {
             if let (Some(parent), Some(process)) = (goal.parent, goal.process) {
                 steps.extend(self.scheduled(parent, process, model));
             }
-            // A goal that no step leads to starts a box, or generalises the one before.
+            // A goal without a step before it is the start of a box or a generalised goal.
             if goal.process.is_none() && goal.changed.is_empty() {
                 steps.reverse();
                 let depth = self.contexts[goal.context].depth;
@@ -127,7 +127,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Returns the values of the inputs that processes of a box ask for.
+    /// Returns the values of the inputs that the processes of a box read.
     fn inputs(&self, depth: u32, model: &Model) -> Vec<(String, i64)> {
         let mark = within(depth, "#");
         let variables = self.world.terms.variables().iter();
@@ -152,8 +152,8 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Returns the step of a process for a schedule. Returns `None` if a schedule has no such step:
-    /// the end of a loop whose bound is used up, or a test that reads only locals.
+    /// Returns the step of a process for a schedule; `None` if a schedule has no such step, as for
+    /// the exit of a loop that has reached its bound, or for a test that reads only locals.
     fn scheduled(&self, from: usize, process: ProcessId, model: &Model) -> Option<ScheduledStep> {
         let state = &self.goals[from].state;
         let at = state.threads.iter().position(|t| t.process == process)?;
@@ -178,7 +178,7 @@ impl Search<'_, '_> {
             })
             .filter(|(number, _)| *number >= thread.asked)
             .collect();
-        // Other paths may have chosen values of other types under this number; the model has the
+        // On other paths, the choice with this number may have another type. The model has the
         // value of this path.
         chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
         chosen.dedup_by_key(|(number, _)| *number);
@@ -186,7 +186,7 @@ impl Search<'_, '_> {
             .into_iter()
             .map(|(number, value)| (number, value.unwrap_or(0)));
         let mut chosen: Vec<(u32, i64)> = chosen.collect();
-        // Outcomes of later steps do not belong to this one.
+        // Remove the outcomes of later steps.
         let next = self.asked_after(from, process);
         chosen.retain(|(number, _)| *number < next);
         Some(ScheduledStep {
@@ -211,33 +211,33 @@ impl Search<'_, '_> {
     /// Returns every refuted question.
     fn refuted(&self) -> Vec<Refuted<'_>> {
         let mut found = Vec::new();
-        let mut look = |at, leaf, process| {
+        let mut add = |at, leaf, process| {
             let leaf: &Leaf = leaf;
             if let Truth::Refuted(model) = &leaf.truth {
                 found.push((at, leaf, model, process));
             }
         };
-        self.leaves.iter().for_each(|leaf| look(None, leaf, None));
-        for &at in &self.books.refuted {
+        self.leaves.iter().for_each(|leaf| add(None, leaf, None));
+        for &at in &self.results.refuted {
             match &self.goals[at].by {
                 AppliedRule::Schedule { steps, deadlock } => {
                     for step in steps {
                         let ways = step.ways.iter().flat_map(|way| &way.leaves);
                         for leaf in step.leaves.iter().chain(ways) {
-                            look(Some(at), leaf, Some(step.process));
+                            add(Some(at), leaf, Some(step.process));
                         }
                     }
-                    deadlock.iter().for_each(|leaf| look(Some(at), leaf, None));
+                    deadlock.iter().for_each(|leaf| add(Some(at), leaf, None));
                 }
-                by => by.leaves().for_each(|leaf| look(Some(at), leaf, None)),
+                by => by.leaves().for_each(|leaf| add(Some(at), leaf, None)),
             }
         }
         found
     }
 }
 
-/// Returns the mark between process and number in the name of a value that a process asks for in a
-/// box with `depth` boxes around it.
+/// Returns the text between process and number in the name of an outcome or input, for a box with
+/// `depth` boxes around it.
 pub(crate) fn within(depth: u32, mark: &str) -> String {
     match depth {
         0 => mark.to_owned(),
@@ -245,11 +245,11 @@ pub(crate) fn within(depth: u32, mark: &str) -> String {
     }
 }
 
-/// Whether a formula is false from these initial values. If it is, returns the number of boxes that
+/// Evaluates a formula from these initial values. If it is false, returns the number of boxes that
 /// were run.
 ///
-/// `start` has a value for each shared cell; `bound` has values to try for bound variables.
-/// `run` runs the processes of a box.
+/// `start` has a value for each shared cell, and `bound` has the values that are tried for bound
+/// variables. `run` runs the processes of a box.
 pub fn falsify<'a>(
     theorem: &Theorem<'_>,
     (start, bound): (&'a [i64], &'a [(String, i64)]),
@@ -262,18 +262,18 @@ pub fn falsify<'a>(
     if required.iter().any(|&term| term != Term::TRUE) {
         return None;
     }
-    let mut falsifying = Falsifying {
+    let mut falsifier = Falsifier {
         world,
         solver,
         choices: bound,
         run,
     };
-    let place = Place {
+    let place = EvaluationPoint {
         cells: cells.into(),
         bound: Vec::new(),
         depth: 0,
     };
-    falsifying.fails(theorem.formula, &place)
+    falsifier.fails(theorem.formula, &place)
 }
 
 fn constants(world: &mut World<'_>, values: &[i64]) -> Vec<Term> {
@@ -288,36 +288,36 @@ fn constants(world: &mut World<'_>, values: &[i64]) -> Vec<Term> {
     pairs.into_iter().map(constant).collect()
 }
 
-/// The position at which a part of a formula is evaluated.
+/// The state and the bindings in which a part of a formula is evaluated.
 #[derive(Clone)]
-struct Place {
+struct EvaluationPoint {
     cells: Rc<[Term]>,
     /// The values of the variables that enclosing quantifiers bind.
     bound: Vec<Term>,
-    /// Number of boxes around it.
+    /// The number of boxes around the part.
     depth: usize,
 }
 
-struct Falsifying<'a, 'p> {
+struct Falsifier<'a, 'p> {
     world: World<'p>,
     solver: &'a mut dyn Solver,
     choices: &'a [(String, i64)],
     run: &'a mut RunBox<'a>,
 }
 
-impl Falsifying<'_, '_> {
-    /// Returns the number of boxes that were run to show that a formula is false; `None` if it was
-    /// not shown.
-    fn fails(&mut self, formula: &Formula, at: &Place) -> Option<usize> {
+impl Falsifier<'_, '_> {
+    /// Returns the number of boxes that were run to show that a formula is false; `None` if this
+    /// was not shown.
+    fn fails(&mut self, formula: &Formula, at: &EvaluationPoint) -> Option<usize> {
         match formula {
-            _ if formula.is_first_order() => self.is(formula, false, at).then_some(at.depth),
+            _ if formula.is_first_order() => self.has_value(formula, false, at).then_some(at.depth),
             _ if !formula.has_rules() => self.executes_to_false(formula, at).then_some(at.depth),
             Formula::And(a, b) => self.fails(a, at).or_else(|| self.fails(b, at)),
             Formula::Or(a, b) => {
                 let one = self.fails(a, at)?;
                 Some(self.fails(b, at)?.max(one))
             }
-            Formula::Implies(a, b) if a.is_first_order() && self.is(a, true, at) => {
+            Formula::Implies(a, b) if a.is_first_order() && self.has_value(a, true, at) => {
                 self.fails(b, at)
             }
             Formula::ForAll(name, ty, inner) => {
@@ -336,7 +336,7 @@ impl Falsifying<'_, '_> {
                     let cells = cells.into();
                     self.fails(
                         inner,
-                        &Place {
+                        &EvaluationPoint {
                             cells,
                             ..at.clone()
                         },
@@ -356,7 +356,7 @@ impl Falsifying<'_, '_> {
                         let depth = at.depth + 1;
                         self.fails(
                             post,
-                            &Place {
+                            &EvaluationPoint {
                                 cells,
                                 depth,
                                 ..at.clone()
@@ -369,8 +369,8 @@ impl Falsifying<'_, '_> {
         }
     }
 
-    /// Whether a formula is known to be false after its boxes are executed.
-    fn executes_to_false(&mut self, formula: &Formula, at: &Place) -> bool {
+    /// Whether the execution of its boxes shows that a formula is false.
+    fn executes_to_false(&mut self, formula: &Formula, at: &EvaluationPoint) -> bool {
         let go_on = &mut || ControlFlow::Continue(());
         let mut eliminate = Eliminate::new(&mut self.world, self.solver, go_on);
         let mut bound = at.bound.clone();
@@ -380,8 +380,8 @@ impl Falsifying<'_, '_> {
         decide(&mut self.world.terms, self.solver, &[], &[], &holds) == Truth::Proved
     }
 
-    /// Whether a formula without boxes is known to have this truth value.
-    fn is(&mut self, formula: &Formula, holds: bool, at: &Place) -> bool {
+    /// Whether a formula without boxes certainly has this truth value.
+    fn has_value(&mut self, formula: &Formula, holds: bool, at: &EvaluationPoint) -> bool {
         let mut lower = self.world.lower(String::new());
         let mut bound = at.bound.clone();
         let denied: Result<Fol, _> = lower.formula(formula, &at.cells, &mut bound, !holds);

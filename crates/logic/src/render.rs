@@ -1,4 +1,4 @@
-//! Renders goals as text, for the proof file and for people.
+//! Renders goals as text, for proof files and reports.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use mazurka_core::proof::{
     StepRecord, ThreadRecord, WayRecord,
 };
 
-/// The data needed to name things.
+/// The data from which the names of cells, processes and terms are made.
 pub(crate) struct Names<'a, 'p> {
     pub program: &'p Program,
     pub source: &'a str,
@@ -35,7 +35,7 @@ pub(crate) struct ReachedSequent<'s, 'p> {
     pub path: Vec<Arc<EventRecord>>,
 }
 
-/// Limit on the length of a statement that is shown.
+/// The greatest length of a statement that is shown.
 const STATEMENT_WIDTH: usize = 60;
 
 impl Names<'_, '_> {
@@ -63,7 +63,7 @@ impl Names<'_, '_> {
     }
 
     pub fn event(&self, event: &Event) -> EventRecord {
-        // Reads are stored separately, because a claim to write covers one to read.
+        // Reads are stored separately, because a claim to write includes a claim to read.
         let names = |writes: bool| {
             let accesses = if writes {
                 event.claims.iter()
@@ -146,7 +146,7 @@ impl Names<'_, '_> {
         }
     }
 
-    /// Returns the source text at each point; of a compound statement, its head.
+    /// Returns the source text at each point. For a compound statement it is the head.
     pub fn statements(&self) -> BTreeMap<String, String> {
         let processes = self.program.processes.iter().map(|process| &process.body);
         let procedures = self.program.procedures.iter().map(|p| &p.body);
@@ -193,7 +193,7 @@ impl Names<'_, '_> {
                 }
             }
         }
-        // Neighbouring blocks and callers may have locals of the same name.
+        // Different blocks and callers may have locals with the same name.
         let mut seen: FxHashMap<String, u32> = FxHashMap::default();
         for name in &mut names {
             let times = seen.entry(name.clone()).or_insert(0);
@@ -212,7 +212,7 @@ impl Names<'_, '_> {
     pub fn substitution(&self, state: &State<'_>) -> Vec<(String, String)> {
         let pairs = self.places(state).into_iter().zip(state.values());
         let shown = pairs.map(|(name, term)| (name, self.terms.show(term)));
-        // The hidden limit of a `for` is not shown.
+        // The hidden limit of a `for` is omitted.
         let plain = |(name, value): &(String, String)| name != value && !name.contains(".$limit");
         shown.filter(plain).collect()
     }
@@ -268,7 +268,7 @@ impl Names<'_, '_> {
         values
     }
 
-    /// Returns what is missing if a question was not proved.
+    /// Returns a description of a question that was not proved; `None` if it was proved.
     fn missing(&self, leaf: &Leaf) -> Option<String> {
         if leaf.truth == Truth::Proved {
             return None;
@@ -347,8 +347,8 @@ impl Names<'_, '_> {
 }
 
 impl<'p> Search<'p, '_> {
-    /// Returns the first goals as they are written. If the watch breaks this off, returns those
-    /// written so far, and the reason.
+    /// Returns the records of the first goals. If the watch breaks this off, returns the records so
+    /// far, and the reason.
     pub fn record(
         &self,
         most: usize,
@@ -360,8 +360,8 @@ impl<'p> Search<'p, '_> {
             if let ControlFlow::Break(bound) = watch() {
                 return (goals, Some(bound));
             }
-            // A path starts again at the beginning of a segment. A goal has a greater number than
-            // its parent.
+            // A path begins at the first goal of a segment. The parent of a goal has a smaller
+            // number, so its record exists already.
             let before = goal.parent.filter(|_| goal.segment != id);
             let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
             path.extend(goal.event.iter().map(|event| Arc::new(names.event(event))));
@@ -429,7 +429,7 @@ impl<'p> Search<'p, '_> {
     pub fn is_closed(&self) -> bool {
         let mut leaves = self.leaves.iter();
         leaves.all(|leaf| leaf.truth == Truth::Proved)
-            && self.books.open.is_empty()
+            && self.results.open.is_empty()
             && self.waiting().next().is_none()
     }
 
@@ -444,8 +444,8 @@ impl<'p> Search<'p, '_> {
             condition: Vec::new(),
             why,
         }));
-        let looked_at = self.books.open.iter().copied().take(most);
-        let mut open: Vec<usize> = looked_at.chain(self.waiting().take(most)).collect();
+        let recorded = self.results.open.iter().copied().take(most);
+        let mut open: Vec<usize> = recorded.chain(self.waiting().take(most)).collect();
         open.sort_unstable();
         for id in open {
             let goal = &self.goals[id];

@@ -1,5 +1,5 @@
-//! Proof search: SymPaths paper, section 4, Fig. 7 and DL-POR, on sets of open goals, breadth
-//! first.
+//! Proof search: SymPaths paper, section 4, Fig. 7 and DL-POR. The search processes the open goals
+//! breadth first.
 //!
 //! | paper | here |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | DLT-REDUCE | [`AppliedRule::Reduce`] |
 //! | Γ, ⌈φ⌉ inconsistent | [`AppliedRule::Close`] |
 //! | DL-POR | [`AppliedRule::Merge`]: equal points and values, equivalent paths (errata E5) |
-//! | DL-POR, section 6.1 | [`AppliedRule::Back`] where elements surely differ (`aliases.rs`) |
+//! | DL-POR, section 6.1 | [`AppliedRule::Back`] if elements certainly differ (`aliases.rs`) |
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
 //!
@@ -29,12 +29,12 @@ use mazurka_smt::{Solver, Term};
 use rustc_hash::FxHashMap;
 
 use crate::aliases::{ByPoints, Touched};
-use crate::books::GoalResults;
 use crate::eliminate::Eliminate;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
 use crate::pool::{State, initial_cells, rule};
+use crate::results::GoalResults;
 use crate::sequent::{Context, Leaf, Subject};
 use crate::step::{self, StepTooLarge};
 use crate::world::World;
@@ -45,14 +45,14 @@ use crate::{Formula, Options, Theorem};
 pub(crate) struct Goal<'p> {
     pub state: State<'p>,
     pub context: usize,
-    /// The goal where its path begins: the first one of the box, or one that was generalised.
+    /// The goal at which its path begins: the first goal of the box, or a generalised goal.
     pub segment: usize,
-    /// The event of the step that led here, if it has one; it extends the path of the parent.
+    /// The event of the step to this goal, if it has one. It extends the path of the parent.
     pub event: Option<Event>,
     pub parent: Option<usize>,
-    /// The process whose step led here.
+    /// The process that made the step to this goal.
     pub process: Option<ProcessId>,
-    /// The cells that this step touched, on any of its branches.
+    /// The cells that the step to this goal touched, on any of its branches.
     pub touched: Rc<[Touched]>,
     /// Whether a step of its path touched an element that was not known syntactically.
     pub elements: bool,
@@ -87,10 +87,10 @@ pub(crate) enum AppliedRule {
     },
 }
 
-/// Why a goal is open.
+/// The reason why a goal is open.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OpenReason {
-    /// It has not been processed.
+    /// The goal was not processed.
     Waiting,
     /// A loop without an invariant was unfolded this often.
     Unfolded(u32),
@@ -122,20 +122,20 @@ impl std::fmt::Display for OpenReason {
 pub(crate) struct ThreadStep {
     pub process: ProcessId,
     pub rule: Rule,
-    /// The conditions under which it does not fail.
+    /// The questions whether the step cannot fail.
     pub leaves: Vec<Leaf>,
     pub ways: Vec<StepChoice>,
 }
 
-/// One way that a step can go.
+/// A branch of a step.
 #[derive(Debug)]
 pub(crate) struct StepChoice {
-    /// The invariants after it.
+    /// The questions whether the invariants hold after the branch.
     pub leaves: Vec<Leaf>,
     pub to: usize,
 }
 
-/// A state after a step, and the step.
+/// A state after a step, with the step.
 struct Successor<'p> {
     state: State<'p>,
     process: ProcessId,
@@ -144,7 +144,7 @@ struct Successor<'p> {
     event: Option<Event>,
 }
 
-/// Why a search cannot even start.
+/// The reason why a search cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// The formula has a misplaced box.
@@ -159,21 +159,21 @@ pub(crate) struct Search<'p, 's> {
     pub options: &'s Options,
     pub contexts: Vec<Context>,
     pub goals: Vec<Goal<'p>>,
-    /// The questions that the formula asks about the initial state, and the goals with boxes that
-    /// it was split into.
+    /// The questions about the initial state that the formula was split into.
     pub leaves: Vec<Leaf>,
+    /// The goals with boxes that the formula was split into.
     pub roots: Vec<usize>,
-    /// Whether one of these boxes covers all runs of the program.
+    /// Whether one of the boxes includes all runs of the program.
     pub whole: bool,
     queue: VecDeque<usize>,
     /// Summary of the goals that were processed.
-    pub books: GoalResults,
-    /// Number of goals that were merged.
+    pub results: GoalResults,
+    /// The number of goals that were merged.
     pub merged: u64,
     /// Goals by context, segment and path.
     known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
     pub generalised: Vec<usize>,
-    /// Whether there are unbounded loops; then goals are also looked up by their states.
+    /// Whether there are unbounded loops. If so, goals are also looked up by their states.
     pub endless: bool,
     pub by_state: FxHashMap<u64, Vec<usize>>,
     pub by_points: ByPoints,
@@ -191,7 +191,7 @@ impl<'p, 's> Search<'p, 's> {
             roots: Vec::new(),
             whole: false,
             queue: VecDeque::new(),
-            books: GoalResults::default(),
+            results: GoalResults::default(),
             merged: 0,
             known: FxHashMap::default(),
             generalised: Vec::new(),
@@ -217,7 +217,8 @@ impl<'p, 's> Search<'p, 's> {
         Ok(())
     }
 
-    /// Decides a formula with boxes without rules, as one question about their meaning.
+    /// Decides a formula that has boxes without rules, as one question about the meaning of the
+    /// boxes.
     fn decided(
         &mut self,
         formula: &Formula,
@@ -232,7 +233,7 @@ impl<'p, 's> Search<'p, 's> {
             .collect();
         let mut states = 0;
         let mut bound = None;
-        let go_on = &mut || {
+        let continue_check = &mut || {
             states += 1;
             bound = watch(states).break_value();
             match bound {
@@ -240,10 +241,10 @@ impl<'p, 's> Search<'p, 's> {
                 None => ControlFlow::Continue(()),
             }
         };
-        let mut eliminate = Eliminate::new(&mut self.world, self.solver, go_on);
+        let mut eliminate = Eliminate::new(&mut self.world, self.solver, continue_check);
         let denied = eliminate.formula(formula, &cells, &mut Vec::new(), false);
-        self.books.counts.schedules += states;
-        self.books.bound = bound;
+        self.results.counts.schedules += states;
+        self.results.bound = bound;
         match denied {
             Ok(denied) => self.ask(Subject::Goal, &known, Vec::new(), denied),
             Err(why) => Leaf {
@@ -254,9 +255,9 @@ impl<'p, 's> Search<'p, 's> {
         }
     }
 
-    /// Whether a part is a box over all processes that starts wherever the program can start. After
-    /// an update, under a premise or without some process, a property of its states need not hold
-    /// in all states of the program.
+    /// Whether a part is a box over all processes that starts in all initial states of the program.
+    /// After an update, under a premise or without some process, a property of the states of the
+    /// box need not hold in all states of the program.
     fn is_whole(&mut self, part: &Part) -> bool {
         let Part::Box(context, cells) = part else {
             return false;
@@ -275,7 +276,7 @@ impl<'p, 's> Search<'p, 's> {
             })
     }
 
-    /// Opens the parts of a formula: asks the questions, and turns boxes into goals.
+    /// Decides the questions among the parts of a formula, and makes goals of its boxes.
     fn open_parts(
         &mut self,
         parts: Vec<Part>,
@@ -345,7 +346,7 @@ impl<'p, 's> Search<'p, 's> {
         at
     }
 
-    /// Asks the solver whether Γ and the condition exclude the denied formula.
+    /// Decides whether Γ and the condition exclude the denied formula.
     fn ask(&mut self, what: Subject, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
         let truth = decide(
             &mut self.world.terms,
@@ -373,7 +374,7 @@ impl<'p, 's> Search<'p, 's> {
         self.ask(what, &known, condition, denied)
     }
 
-    /// Reduces goals until none is left, or the watch breaks off.
+    /// Reduces goals until no goal is left or the watch breaks the search off.
     pub fn run(
         &mut self,
         watch: &mut dyn FnMut(&Self) -> ControlFlow<Bound>,
@@ -386,13 +387,13 @@ impl<'p, 's> Search<'p, 's> {
             let by = self.reduce(at)?;
             self.reduced(at, by);
         }
-        self.books.close();
+        self.results.close();
         Ok(())
     }
 
     /// Records that a goal was processed.
     fn reduced(&mut self, at: usize, by: AppliedRule) {
-        self.books.enter(at, &by);
+        self.results.enter(at, &by);
         self.goals[at].by = by;
     }
 
@@ -405,7 +406,7 @@ impl<'p, 's> Search<'p, 's> {
         if let Some(by) = self.close(at) {
             return Ok(by);
         }
-        if let Some(by) = self.met_by_other_elements(at) {
+        if let Some(by) = self.merge_by_elements(at) {
             return Ok(by);
         }
         if self.goals[at].state.threads.is_empty() {
@@ -414,9 +415,9 @@ impl<'p, 's> Search<'p, 's> {
         if self.too_deep(at) {
             return Ok(AppliedRule::Open(OpenReason::Unfolded(self.options.unfold)));
         }
-        // A goal that was just generalised must be scheduled.
+        // A generalised goal must be scheduled.
         if (self.goals[at].segment != at || self.goals[at].changed.is_empty())
-            && let Some(by) = self.come_back(at)
+            && let Some(by) = self.handle_loops(at)
         {
             return Ok(by);
         }
@@ -431,8 +432,8 @@ impl<'p, 's> Search<'p, 's> {
         AppliedRule::Open(OpenReason::StepTooLarge(process))
     }
 
-    /// Closes a goal whose assumptions contradict each other. This is asked only if something new
-    /// was assumed.
+    /// Closes a goal whose assumptions are contradictory. This is checked only if the goal has a
+    /// new assumption.
     fn close(&mut self, at: usize) -> Option<AppliedRule> {
         let goal = &self.goals[at];
         let (condition, context) = (goal.state.condition.clone(), goal.context);
@@ -448,7 +449,7 @@ impl<'p, 's> Search<'p, 's> {
         (leaf.truth == Truth::Proved).then_some(AppliedRule::Close(leaf))
     }
 
-    /// Handles a goal in which every thread has ended: Ψ in this state remains.
+    /// Handles a goal in which every thread has ended. Ψ in this state remains to be shown.
     fn end(&mut self, at: usize) -> Result<AppliedRule, Unsupported> {
         let goal = &self.goals[at];
         let context = self.contexts[goal.context].clone();
@@ -520,7 +521,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(AppliedRule::Schedule { steps, deadlock })
     }
 
-    /// Asks the questions whether a step does not fail.
+    /// Decides the questions whether a step cannot fail.
     fn faults(&mut self, context: usize) -> Vec<Leaf> {
         let obligations = std::mem::take(&mut self.world.obligations);
         self.world.touched.clear();
@@ -531,7 +532,7 @@ impl<'p, 's> Search<'p, 's> {
         obligations.into_iter().map(ask).collect()
     }
 
-    /// Asks the questions whether the file's invariants hold after a step.
+    /// Decides the questions whether the file's invariants hold after a step.
     fn invariants(&mut self, context: usize, state: &State<'p>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for (what, must) in self.world.invariants(state, false) {
@@ -543,7 +544,7 @@ impl<'p, 's> Search<'p, 's> {
         leaves
     }
 
-    /// Returns the steps since the path of a goal began, the last one first.
+    /// Returns the steps of the path of a goal, the last step first.
     pub fn path(&self, at: usize) -> impl Iterator<Item = &Event> {
         let before = |&at: &usize| {
             let goal = &self.goals[at];
@@ -553,8 +554,8 @@ impl<'p, 's> Search<'p, 's> {
         goals.filter_map(|at| self.goals[at].event.as_ref())
     }
 
-    /// Returns the trace of a goal's path. It is computed for each goal that is scheduled, because
-    /// storing it for all goals would take most of the memory.
+    /// Returns the trace of the path of a goal. It is computed for each goal that is scheduled,
+    /// because traces stored for all goals would take most of the memory.
     fn hasher(&self, at: usize) -> TraceHasher {
         let path: Vec<&Event> = self.path(at).collect();
         let mut hasher = TraceHasher::new();
@@ -564,7 +565,7 @@ impl<'p, 's> Search<'p, 's> {
         hasher
     }
 
-    /// Returns the goal after a step: a new one, or a known one.
+    /// Adds the goal after a step, and merges it with a known goal if possible. Returns its number.
     fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
         let parent = &self.goals[from];
         let (context, segment) = (parent.context, parent.segment);
@@ -622,7 +623,7 @@ impl<'p, 's> Search<'p, 's> {
 }
 
 impl AppliedRule {
-    /// Returns all questions that belong to the rule.
+    /// Returns all questions of the application of the rule.
     pub fn leaves(&self) -> Box<dyn Iterator<Item = &Leaf> + '_> {
         match self {
             AppliedRule::Open(_) | AppliedRule::Merge(_) => Box::new(std::iter::empty()),
@@ -641,7 +642,8 @@ impl AppliedRule {
     }
 }
 
-/// Whether two goals say the same: equal points and values, and the same assumptions in any order.
+/// Whether two goals are equivalent: they have equal points and values, and the same assumptions in
+/// any order.
 fn same_goal(a: &State<'_>, b: &State<'_>) -> bool {
     let sorted = |state: &State<'_>| {
         let mut all = state.condition.clone();

@@ -1,4 +1,4 @@
-//! The parts of a sequent besides its state, and the questions that rules ask. The search and the
+//! The parts of a sequent other than its state, and the questions of rules. The search and the
 //! checker share them.
 
 use std::rc::Rc;
@@ -10,15 +10,15 @@ use crate::Formula;
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 
-/// The part that all goals under one box share: Γ, and Ψ with the values of its free bound
-/// variables.
+/// The part that all goals of one box share: Γ, and Ψ with the values of its free variables, which
+/// enclosing quantifiers bind.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub known: Vec<Fol>,
     pub processes: Vec<usize>,
     pub post: Rc<Formula>,
     pub bound: Vec<Term>,
-    /// Number of boxes around this one.
+    /// The number of boxes around this box.
     pub depth: u32,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Context {
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub what: Subject,
-    /// The negation of what is to be shown.
+    /// The negation of the formula that is to be shown.
     pub denied: Fol,
     pub truth: Truth,
 }
@@ -41,10 +41,10 @@ pub(crate) enum Subject {
     Invariant(usize),
     /// The invariant of a loop.
     LoopInvariant(Span),
-    /// An assumption of a goal that this one is an instance of.
+    /// An assumption of the goal that this goal is an instance of.
     Instance,
     /// Some process can continue.
     Deadlock,
-    /// The assumptions contradict each other.
+    /// The assumptions are contradictory.
     Infeasible,
 }

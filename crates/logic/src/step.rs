@@ -2,17 +2,18 @@
 //! `.maz`.
 //!
 //! A thread is at a statement that is a step. The rule of that statement yields one sequent for
-//! each way on, with the assumptions of that way. Local work belongs to the step before it, as in
-//! every other engine; a guard or choice and the first step of the statement that it guards are one
+//! each branch, with the assumptions of the branch. Local work belongs to the step before it, as in
+//! every other engine. A guard or choice and the first step of the statement that it guards are one
 //! step.
 //!
 //! | paper | a variant of [`Rule`](mazurka_core::proof::Rule) |
 //! |---|---|
 //! | DLT-ASSIGN, DLT-COND, DLT-WHILE | `Assign`, `Cond`, `While` |
-//! | section 6.2, with the event that errata E9 asks for | `Spawn`, `Join` |
+//! | section 6.2, with the event that errata E9 adds | `Spawn`, `Join` |
 //! | section 6.3 | `Guard`, `Choice`, `Lock`, `Unlock` |
 //!
-//! The bound of a `while` that is used up is a step without an event, as in the paper's prototype.
+//! The exit of a `while` that has reached its bound is a step without an event, as in the paper's
+//! prototype.
 
 use mazurka_core::ProcessId;
 use mazurka_diagnostics::Span;
@@ -23,23 +24,23 @@ use crate::eval::Fault;
 use crate::pool::{FrameRef, State, Thread, WorkItem, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
-/// The error for a step of this process that does too much work, or can go too many ways.
+/// The error for a step of this process with too much work or too many branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepTooLarge(pub String);
 
-/// Limit on the work of one step.
+/// The greatest amount of work in one step.
 const MOST_WORK: usize = 20_000;
 
 /// A step under construction.
-struct Making<'a, 'p> {
+struct StepExecutor<'a, 'p> {
     world: &'a mut World<'p>,
     work: usize,
 }
 
 type Branches<'p> = Result<Vec<Branch<'p>>, StepTooLarge>;
 
-/// Returns the initial pool: these processes, each at its first step. Local work may go several
-/// ways.
+/// Returns the initial states, with these processes, each at its first step. There are several if
+/// local work has several branches.
 pub(crate) fn start<'p>(
     world: &mut World<'p>,
     cells: Vec<Term>,
@@ -50,34 +51,34 @@ pub(crate) fn start<'p>(
     let mut ways = vec![Branch::at(state, ProcessId(0))];
     for &at in processes {
         let thread = Thread::new(at, &world.program.processes[at], depth);
-        let mut making = Making { world, work: 0 };
+        let mut executor = StepExecutor { world, work: 0 };
         let mut next = Vec::new();
         for way in ways {
-            next.extend(making.begin(way, thread.clone())?);
+            next.extend(executor.begin(way, thread.clone())?);
         }
-        // A false `assume` before the first step is in the past of everything.
+        // A false `assume` before the first step discards all runs.
         next.retain(|way| !way.discarded);
         ways = next;
     }
     Ok(ways.into_iter().map(Branch::ended).collect())
 }
 
-/// Returns the ways that the next step of a thread can go; none if it has to wait.
+/// Returns the branches of the next step of a thread. There are none if the thread has to wait.
 pub(crate) fn step<'p>(
     world: &mut World<'p>,
     state: &State<'p>,
     process: ProcessId,
 ) -> Branches<'p> {
-    let mut making = Making { world, work: 0 };
-    let ways = making.next_step(Branch::at(state.clone(), process))?;
+    let mut executor = StepExecutor { world, work: 0 };
+    let ways = executor.next_step(Branch::at(state.clone(), process))?;
     let mut settled = Vec::new();
     for way in ways {
-        settled.extend(making.settle(way, 0)?);
+        settled.extend(executor.settle(way, 0)?);
     }
     Ok(settled.into_iter().map(Branch::ended).collect())
 }
 
-impl<'p> Making<'_, 'p> {
+impl<'p> StepExecutor<'_, 'p> {
     /// Adds a thread and does its local work.
     fn begin(&mut self, mut way: Branch<'p>, thread: Thread<'p>) -> Branches<'p> {
         let before = std::mem::replace(&mut way.turn, thread.process);
@@ -87,7 +88,7 @@ impl<'p> Making<'_, 'p> {
         Ok(ways)
     }
 
-    /// Returns the two ways of a test, without those that are obviously impossible.
+    /// Returns the two branches of a test, without an obviously impossible branch.
     fn fork(&mut self, mut way: Branch<'p>, test: &Expr) -> Vec<(bool, Branch<'p>)> {
         let test = self.world.eval(&mut way).expr(test);
         if let Some(truth) = self.world.terms.truth(test) {
@@ -103,7 +104,7 @@ impl<'p> Making<'_, 'p> {
         vec![(true, way), (false, other)]
     }
 
-    /// Counts a unit of work; an error if the step takes too much.
+    /// Counts a unit of work. Returns an error if the step has too much work.
     fn count_work(&mut self, turn: ProcessId) -> Result<(), StepTooLarge> {
         self.work += 1;
         if self.work > MOST_WORK {
@@ -113,8 +114,7 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// Does local work until a statement is reached that is a step, or at most `depth` items are
-    /// left.
+    /// Does local work until the next statement is a step or at most `depth` items are left.
     fn settle(&mut self, way: Branch<'p>, depth: usize) -> Branches<'p> {
         let mut done = Vec::new();
         let mut open = vec![way];
@@ -135,7 +135,7 @@ impl<'p> Making<'_, 'p> {
         Ok(done)
     }
 
-    /// Executes an item that is not a step, or is inside an atomic block.
+    /// Executes an item that is not a step, or that is in an atomic block.
     fn local(&mut self, mut way: Branch<'p>, item: Option<WorkItem<'p>>) -> Branches<'p> {
         let stmt = match item {
             None => return Ok(vec![way]),
@@ -150,7 +150,7 @@ impl<'p> Making<'_, 'p> {
         };
         match &stmt.kind {
             StmtKind::Skip => Ok(vec![way]),
-            // There is no rule for it; programs with it are refused earlier.
+            // There is no rule for this statement. Programs with it are refused earlier.
             StmtKind::Leave(leave) => Err(StepTooLarge(format!("no rule for `{}`", leave.word()))),
             StmtKind::End => {
                 way.thread().work.clear();
@@ -193,7 +193,7 @@ impl<'p> Making<'_, 'p> {
         }
     }
 
-    /// Executes a statement that does something at once, as opposed to a block.
+    /// Executes a statement other than a block.
     fn simple(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Branches<'p> {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
@@ -303,12 +303,12 @@ impl<'p> Making<'_, 'p> {
                 }
                 Ok(ways)
             }
-            // Blocks and loops inside an atomic block.
+            // These are blocks and loops inside an atomic block.
             _ => self.local(way, Some(WorkItem::Do(stmt))),
         }
     }
 
-    /// Executes the first step of a guarded statement, if it has one, in the same step.
+    /// Executes the first step of a guarded statement, if it has one, as part of the current step.
     fn guarded(&mut self, mut way: Branch<'p>, body: &'p Stmt) -> Branches<'p> {
         let depth = way.thread().work.len();
         way.thread().work.push(WorkItem::Do(body));
@@ -340,7 +340,7 @@ impl<'p> Making<'_, 'p> {
         Ok(done)
     }
 
-    /// Executes the test of a `while` that was entered.
+    /// Executes the test of a `while`.
     fn test_loop(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Branches<'p> {
         let StmtKind::While {
             test, bound, body, ..
@@ -367,7 +367,7 @@ impl<'p> Making<'_, 'p> {
         Ok(ways)
     }
 
-    /// Executes the next round of a `for`. Its bounds were read once.
+    /// Executes the test of a `for`. Its bounds were read before the first round.
     fn round(&mut self, mut way: Branch<'p>, stmt: &'p Stmt) -> Branches<'p> {
         let StmtKind::For {
             local, limit, body, ..
@@ -454,8 +454,8 @@ impl<'p> Making<'_, 'p> {
             Some(handle) => {
                 let value = self.world.terms.value(thread.get(handle));
                 if value.is_none() {
-                    // Impossible: handles are not assigned, and a process that has spawned since is
-                    // at another point.
+                    // This cannot happen: handles are never assigned, and processes with different
+                    // numbers of children are at different points.
                     self.world
                         .eval(&mut way)
                         .oblige(Term::FALSE, Fault::Error, span);
@@ -474,7 +474,7 @@ impl<'p> Making<'_, 'p> {
         vec![way]
     }
 
-    /// Returns the possible locks, one way for each if the index is not known.
+    /// Returns the locks that an index may select, each with its branch.
     fn locks(
         &mut self,
         mut way: Branch<'p>,

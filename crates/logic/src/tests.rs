@@ -1,4 +1,4 @@
-//! The figures of the paper.
+//! Tests the figures of the paper, and proofs with invariants and boxes.
 
 use std::ops::ControlFlow;
 
@@ -26,7 +26,7 @@ fn record() -> ProgramRecord {
     }
 }
 
-/// SCHEDULE steps and leaf sequents.
+/// Returns the numbers of SCHEDULE steps and of leaf sequents.
 fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
     let program = mazurka_lang::load(source, &[]).unwrap();
     let formula = parse(goal, &program).unwrap();
@@ -39,8 +39,8 @@ fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
         formula: &formula,
     };
     let mut search = Search::new(&theorem, &mut solver, options);
-    let go_on = &mut |_| ControlFlow::Continue(());
-    search.open(&formula, go_on).unwrap();
+    let watch = &mut |_| ControlFlow::Continue(());
+    search.open(&formula, watch).unwrap();
     search.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let count =
         |is: fn(&AppliedRule) -> bool| search.goals.iter().filter(|goal| is(&goal.by)).count();
@@ -85,7 +85,7 @@ fn proof_search_explores_what_symbolic_execution_explores() {
     assert_eq!(count(FIG_8, "[*] true", &reduced).1, 25);
 }
 
-/// Proves a formula, and checks the proof. The error says why there is no proof.
+/// Proves a formula and checks the proof. Returns an error if there is no proof.
 fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     with_proof(source, goal, |proof, _| {
         if proof.is_closed() {
@@ -96,8 +96,7 @@ fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     })
 }
 
-/// Calls a function with a proof that was found, and with a function that checks it or a variant of
-/// it.
+/// Searches for a proof, and calls `work` with it and a function that checks it or a variant of it.
 fn with_proof<T>(
     source: &str,
     goal: &str,
@@ -155,7 +154,7 @@ fn loops_without_bounds_are_proved_with_invariants() {
 }
 
 #[test]
-fn formulas_are_taken_apart() {
+fn formulas_are_split() {
     let add = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }";
     assert!(prove(add, "forall k: i8. x == k ==> [*] x == k + 2").is_ok());
     assert!(prove(add, "{x := 1} [p] (x == 2 && [q] x == 3)").is_ok());
@@ -163,7 +162,7 @@ fn formulas_are_taken_apart() {
     assert!(prove(add, "x != 0 || [*] x == 2").is_ok());
     assert!(prove(add, "x == 0 ==> [*] x == 3").is_err());
     assert!(prove(add, "exists b: bool. b").is_ok());
-    // An input in an inner box is another value than in the outer one.
+    // An input in an inner box may have another value than the input in the outer box.
     let ask = "var x, y: i8 process p { y := x; x := input(i8) }";
     assert!(prove(ask, "[p] [p] x == y").is_err());
     let choose = "var x, y: i8 process p { y := x; x := choose(0..2) }";
@@ -185,7 +184,7 @@ fn formulas_are_taken_apart() {
         };
         let solver = &mut Embedded::default();
         let watch = &mut |_| ControlFlow::Continue(());
-        // They are decided without a proof.
+        // These formulas are decided without a proof.
         let found = crate::prove(&theorem, &Options::default(), solver, watch).unwrap();
         assert!(
             found.by_execution && !found.proof.is_closed(),
@@ -222,16 +221,16 @@ fn a_run_that_fails_is_no_witness_of_a_diamond() {
             assert_eq!(valid(program, goal), holds, "{goal}\n{program}");
         }
     }
-    // A box inside a diamond still fails with its runs.
+    // A box inside a diamond is false if one of its runs fails.
     assert!(!valid(fails, "<q> [p] true"));
     assert!(valid(fails, "<q> !([p] true)"));
     assert!(!valid(fails, "<p || q> false"));
-    // From other values the same step does not fail.
+    // The same step does not fail from other values.
     assert!(valid(divides, "<q> <p> x == 0"));
     let some = "var x: i8 process p { assert x > 0 || x < -3; x := choose(0..3) }";
     assert!(valid(some, "<p> x == 2 <==> x > 0 || x < -3"));
     assert!(valid(some, "x == 0 ==> !(<p> true)"));
-    // On two paths of one process the first choice is another one, with other values.
+    // On two paths of the process, the first choice has different bounds.
     let paths = "var x, y: i8 var f: bool = false process p { atomic { \
                  if !f { x := choose(0..1) }; y := choose(2..3) } } process { f := true }";
     assert!(!valid(paths, "!(<*> x == 2)"));
@@ -241,7 +240,7 @@ fn a_run_that_fails_is_no_witness_of_a_diamond() {
     assert!(!valid(unbounded, "!(<*> (x == 2 && y == 2))"));
 }
 
-/// Returns whether a goal that no rule applies to is valid. The goal must be decided.
+/// Whether a goal to which no rule applies is valid. The goal must be decided.
 fn valid(source: &str, goal: &str) -> bool {
     let program = mazurka_lang::load(source, &[]).unwrap();
     let theorem = Theorem {

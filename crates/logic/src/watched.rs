@@ -18,7 +18,7 @@ pub fn check_proof(
     check(proof, theorem, solver, &mut |_| Ok(()))
 }
 
-/// Checks like `check_proof`, unless the watch stops the check with its reason. The watch is called
+/// Checks a proof like `check_proof`, but `watch` can stop the check with a reason. It is called
 /// for every goal, with the number of goals checked so far.
 pub fn check_proof_watched<B>(
     proof: &Proof,
@@ -26,13 +26,13 @@ pub fn check_proof_watched<B>(
     solver: &mut dyn Solver,
     watch: &mut dyn FnMut(usize) -> ControlFlow<B>,
 ) -> ControlFlow<B, Result<DeadlockFree, Rejected>> {
-    let mut solver = Listening {
+    let mut solver = AnswerRecorder {
         solver,
         unanswered: false,
     };
-    let (mut follow, mut broken_off) = (0, None);
+    let (mut checked_goals, mut broken_off) = (0, None);
     let checked = check(proof, theorem, &mut solver, &mut |goals| {
-        follow = goals;
+        checked_goals = goals;
         broken_off = watch(goals).break_value();
         match broken_off {
             None => Ok(()),
@@ -44,28 +44,28 @@ pub fn check_proof_watched<B>(
     }
     if checked.is_err() && solver.unanswered {
         // A solver that ran out of time has not refuted the proof.
-        watch(follow)?;
+        watch(checked_goals)?;
     }
     ControlFlow::Continue(checked)
 }
 
-/// Notes whether a question remains unanswered, which may be for lack of time.
-struct Listening<'a> {
+/// A solver that records whether a question was not answered, which may be because of a time limit.
+struct AnswerRecorder<'a> {
     solver: &'a mut dyn Solver,
     unanswered: bool,
 }
 
-impl Listening<'_> {
-    fn hear(&mut self, answer: Answer) -> Answer {
+impl AnswerRecorder<'_> {
+    fn record(&mut self, answer: Answer) -> Answer {
         self.unanswered |= matches!(answer, Answer::Unknown(_));
         answer
     }
 }
 
-impl Solver for Listening<'_> {
+impl Solver for AnswerRecorder<'_> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         let answer = self.solver.check(terms, constraints);
-        self.hear(answer)
+        self.record(answer)
     }
 
     fn refute(
@@ -75,7 +75,7 @@ impl Solver for Listening<'_> {
         universal: &[(Term, Term)],
     ) -> Answer {
         let answer = self.solver.refute(terms, constraints, universal);
-        self.hear(answer)
+        self.record(answer)
     }
 
     fn statistics(&self) -> Statistics {

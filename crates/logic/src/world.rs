@@ -1,5 +1,5 @@
 //! The common data of the search and the checker: the program, the positions of its variables, the
-//! terms made so far, and the ways that a step may go. It knows the meaning of expressions,
+//! terms made so far, and the branches of a step. This module defines the meaning of expressions,
 //! formulas and invariants in a state; the search and the checker each define the effects of
 //! statements.
 
@@ -17,7 +17,7 @@ use crate::render::Names;
 use crate::sequent::Subject;
 use crate::{DeadlockFree, Formula, Theorem};
 
-/// A program, and all terms about it.
+/// A program, and all terms over its values.
 pub(crate) struct World<'p> {
     pub program: &'p Program,
     pub source: &'p str,
@@ -25,14 +25,14 @@ pub(crate) struct World<'p> {
     pub layout: Layout,
     pub terms: Terms,
     pub table: ProcessTable,
-    /// The obligations of the step under construction, on all of its ways: a failure on a way that
-    /// turns out to be closed is still a failure.
+    /// The obligations of the current step, on all of its branches. A failure on a branch counts
+    /// even if the branch turns out to be impossible.
     pub obligations: Vec<Obligation>,
     /// The shared cells that the step has touched.
     pub touched: Vec<Touched>,
 }
 
-/// One way that a step can go.
+/// A branch of a step.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch<'p> {
     pub state: State<'p>,
@@ -40,11 +40,12 @@ pub(crate) struct Branch<'p> {
     pub turn: ProcessId,
     /// The chosen values, each with its lower and upper bound.
     pub chosen: Vec<[Term; 3]>,
-    /// The decisions where it could go several ways.
+    /// The decisions of the step that lead to this branch.
     pub ways: Vec<u8>,
     pub spawned: Vec<ProcessId>,
     pub joined: Vec<ProcessId>,
-    /// Whether there was a false `assume`: then nothing more has to be shown, and no process waits.
+    /// Whether the branch has a false `assume`. If so, nothing more has to be shown for it, and no
+    /// process waits.
     pub discarded: bool,
 }
 
@@ -150,7 +151,7 @@ impl<'p> World<'p> {
         claims(program, &self.shared, layout, thread, &self.terms)
     }
 
-    /// Splits a formula in the initial state, where `requires` is known.
+    /// Splits a formula in the initial state, under the assumption of the `requires`.
     pub fn open(&mut self, formula: &Formula) -> Result<Vec<Part>, Misplaced> {
         let cells = initial_cells(self.program, &mut self.terms);
         let known = self.required(&cells).into_iter().map(Fol::Term).collect();
@@ -158,10 +159,10 @@ impl<'p> World<'p> {
         lower.parts(known, &cells, &mut Vec::new(), formula)
     }
 
-    /// Returns whether a proof of these parts excludes deadlocks, if that was asked. Only the
-    /// checker uses it: the search decides by itself. A box contains all runs of the program if it
-    /// has every process, starts with the initial values, and assumes nothing about them except
-    /// what is required.
+    /// Returns the runs for which a proof of these parts excludes deadlocks, if `asked` is set.
+    /// Only the checker uses this function; the search has a separate one. A box contains all runs
+    /// of the program if it has every process, starts with the initial values, and assumes nothing
+    /// about them except the `requires`.
     pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
         let start = initial_cells(self.program, &mut self.terms);
         let required = self.required(&start);
@@ -195,8 +196,8 @@ impl<'p> World<'p> {
             .collect()
     }
 
-    /// Returns the file's invariants in a state and, with `loops`, those of loops before whose test
-    /// a thread stands.
+    /// Returns the file's invariants in a state and, with `loops`, the invariants of loops whose
+    /// test is the next step of a thread.
     pub fn invariants(&mut self, state: &State<'p>, loops: bool) -> Vec<(Subject, Term)> {
         let program = self.program;
         let mut lower = self.lower(String::new());
@@ -215,7 +216,7 @@ impl<'p> World<'p> {
     }
 }
 
-/// Returns the invariants of the unbounded `while` before whose test a thread stands, if it does.
+/// Returns the invariants of an unbounded `while`, if its test is the next step of a thread.
 pub(crate) fn loop_invariants<'p>(thread: &Thread<'p>) -> Option<&'p [Expr]> {
     match thread.work.last()? {
         WorkItem::Again(stmt) => match &stmt.kind {

@@ -1,5 +1,5 @@
-//! Measures how long the server takes for a keystroke in a long program: from the edit until it has
-//! sent the mistakes and answered a hover.
+//! Measures the time that the server takes for a keystroke in a long program: from the edit until
+//! it has sent the mistakes and answered a hover.
 //!
 //! `cargo run --release -p mazurka-lsp --example keystrokes [LINES]`
 
@@ -10,11 +10,11 @@ use lsp_server::{Connection, Message, Notification, Request};
 use mazurka_lsp::{Environment, serve};
 use serde_json::{Value, json};
 
-struct Alone;
-impl Environment for Alone {}
+struct NoEnvironment;
+impl Environment for NoEnvironment {}
 
-/// A program of about this many lines: procedures with loops, conditions, locks and arrays, and
-/// processes that call them.
+/// Returns a program of about this many lines: procedures with loops, conditions, locks and arrays,
+/// and processes that call them.
 fn program(lines: usize) -> String {
     let mut text = "const N = 4\nlock m\nvar a: int[N] = 0\nvar x, y: int = 0\n".to_owned();
     let procedures = lines.saturating_sub(40) / 14;
@@ -46,7 +46,7 @@ proc work{i}(p: int) {{
     text
 }
 
-/// The client: sends messages and waits for the expected answers.
+/// A client, which sends messages and waits for the expected answers.
 struct Editor {
     connection: Connection,
     last: i32,
@@ -54,10 +54,10 @@ struct Editor {
 
 impl Editor {
     fn notify(&self, method: &str, params: Value) {
-        let told = Notification::new(method.to_owned(), params);
+        let notification = Notification::new(method.to_owned(), params);
         self.connection
             .sender
-            .send(told.into())
+            .send(notification.into())
             .expect("the server listens");
     }
 
@@ -79,11 +79,14 @@ impl Editor {
     /// Waits for the diagnostics of a version, and returns the number of mistakes.
     fn count_mistakes(&self, version: i64) -> usize {
         loop {
-            if let Message::Notification(told) =
+            if let Message::Notification(notification) =
                 self.connection.receiver.recv().expect("diagnostics")
-                && told.params["version"] == version
+                && notification.params["version"] == version
             {
-                let all = told.params["diagnostics"].as_array().into_iter().flatten();
+                let all = notification.params["diagnostics"]
+                    .as_array()
+                    .into_iter()
+                    .flatten();
                 return all.filter(|one| one["severity"] == 1).count();
             }
         }
@@ -96,7 +99,7 @@ fn main() {
         .map_or(2000, |n| n.parse().expect("a number"));
     let text = program(lines);
     let (server, connection) = Connection::memory();
-    let serving = std::thread::spawn(move || serve(&server, Arc::new(Alone)));
+    let serving = std::thread::spawn(move || serve(&server, Arc::new(NoEnvironment)));
     let mut editor = Editor {
         connection,
         last: 0,

@@ -1,4 +1,4 @@
-//! An open file in an editor, and what is known about its text.
+//! An open file in an editor, and the analysis of its text.
 
 use std::cell::RefCell;
 
@@ -16,7 +16,7 @@ use crate::text::Text;
 /// Returns the text of an open file with this path, if it is open.
 pub(crate) type OpenTexts<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// One version of a file.
+/// One version of a file, with its analysis.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub uri: Uri,
@@ -31,8 +31,8 @@ pub(crate) struct Document {
     pub steps: Vec<StepPlace>,
     /// Mistakes and warnings.
     pub diagnostics: Vec<Shown>,
-    /// What searches have found in this version.
-    pub found: Vec<Finding>,
+    /// The results of searches of this version.
+    pub findings: Vec<Finding>,
     /// The paths of the files that it includes, or tried to include.
     pub wanted: Vec<String>,
     /// The files that it includes.
@@ -53,11 +53,11 @@ pub(crate) struct Included {
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// The question: `check`, `check exclusion`, `run`.
-    pub asked: String,
-    /// The answer in one line.
+    /// The name of the search: `check`, `check exclusion`, `run`.
+    pub name: String,
+    /// The answer, in one line.
     pub answer: String,
-    /// One for each violation, with its place and its run.
+    /// A diagnostic for each violation, with its place and its run.
     pub diagnostics: Vec<Shown>,
 }
 
@@ -106,7 +106,7 @@ impl Document {
             symbols: Symbols::default(),
             steps: Vec::new(),
             diagnostics: Vec::new(),
-            found: Vec::new(),
+            findings: Vec::new(),
             wanted: Vec::new(),
             included: Vec::new(),
             text,
@@ -115,7 +115,7 @@ impl Document {
         document
     }
 
-    /// Whether it is a `.maz` program, for which there are more features.
+    /// Whether the file is a `.maz` program, for which there are more features.
     pub(crate) fn is_maz(&self) -> bool {
         !self.path.ends_with(".abs")
     }
@@ -138,7 +138,7 @@ impl Document {
             .map(|part| self.included(part, &parts[0]))
             .collect();
         self.symbols = names_of(&self.path, self.text.as_str());
-        let (told, severity) = match Program::load(&self.path, &source, &[]) {
+        let (diagnostics, severity) = match Program::load(&self.path, &source, &[]) {
             Ok(program) => {
                 let warnings = program.warnings().to_vec();
                 // Places in included files belong to another text.
@@ -153,7 +153,7 @@ impl Document {
             Err(mistakes) => (mistakes, DiagnosticSeverity::ERROR),
         };
         let shown = |one| self.shown(one, severity, &parts);
-        self.diagnostics = told.iter().map(shown).collect();
+        self.diagnostics = diagnostics.iter().map(shown).collect();
     }
 
     fn included(&self, part: &Part, own: &Part) -> Included {
@@ -289,13 +289,13 @@ pub(crate) fn path_of(uri: &Uri) -> String {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        rest = behind;
-        let digit = |at: usize| behind.get(at).and_then(|byte| (*byte as char).to_digit(16));
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let digit = |at: usize| after.get(at).and_then(|byte| (*byte as char).to_digit(16));
         match (first, digit(0), digit(1)) {
             (b'%', Some(high), Some(low)) => {
                 bytes.push((high * 16 + low) as u8);
-                rest = &behind[2..];
+                rest = &after[2..];
             }
             _ => bytes.push(*first),
         }

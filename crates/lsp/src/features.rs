@@ -1,4 +1,4 @@
-//! The answers to an editor's questions, as functions of a document.
+//! The answers to the requests of an editor, as functions of a document.
 
 use lsp_types::{
     CodeLens, Command, CompletionItem, CompletionItemKind, DocumentSymbol, Hover, HoverContents,
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::document::{Document, OpenTexts};
 use crate::{CHECK, Environment, RUN};
 
-/// Describes the name at a position, and the statement there.
+/// Describes the name and the step at a position.
 pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     let offset = document.text.offset(position) as u32;
     let mut parts = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     }
     let around = |step: &&StepPlace| (step.span.start..=step.span.end).contains(&offset);
     let steps = document.steps.iter().filter(around);
-    // The innermost step: under `atomicity access` the accesses of a statement are steps.
+    // Use the innermost step: under `atomicity access`, the accesses of a statement are steps.
     let step = steps.min_by_key(|step| step.span.end - step.span.start);
     parts.extend(step.map(described));
     if parts.is_empty() {
@@ -94,7 +94,7 @@ fn noun(kind: SymbolKind) -> &'static str {
     }
 }
 
-/// Returns where the name at a position is declared.
+/// Returns the place where the name at a position is declared.
 pub(crate) fn definition(document: &Document, position: Position) -> Option<Location> {
     let offset = document.text.offset(position) as u32;
     let mention = document.symbols.at(offset)?;
@@ -105,7 +105,7 @@ pub(crate) fn definition(document: &Document, position: Position) -> Option<Loca
     ))
 }
 
-/// Returns where the name at a position is used.
+/// Returns the places where the name at a position is used.
 pub(crate) fn references(
     document: &Document,
     position: Position,
@@ -129,7 +129,7 @@ pub(crate) fn renamable(document: &Document, position: Position) -> Option<Range
     Some(document.text.range(mention.span))
 }
 
-/// Returns the edits that rename a name. Fails if that would change the program.
+/// Returns the edits that rename a name. Fails if they would change the meaning of the program.
 pub(crate) fn rename(
     document: &Document,
     position: Position,
@@ -150,7 +150,7 @@ pub(crate) fn rename(
         at = span.end as usize;
     }
     renamed += &source[at..];
-    // Every name must keep its meaning, and no use may appear or disappear.
+    // Every name must keep its meaning, and no mention may appear or disappear.
     let meanings = |all: &mazurka::symbols::Symbols| -> Vec<usize> {
         all.mentions.iter().map(|mention| mention.symbol).collect()
     };
@@ -222,7 +222,8 @@ fn outlined(document: &Document, at: usize, inner: &[Vec<usize>]) -> DocumentSym
         .iter()
         .map(|part| outlined(document, *part, inner))
         .collect();
-    // The protocol requires the name within the declaration, and parts within the whole.
+    // The protocol requires that the range of a name is within its declaration, and the ranges of
+    // parts within the whole.
     let selection = document.text.range(symbol.span);
     let own = document.text.range(symbol.extent);
     let inside = own.start <= selection.start && selection.end <= own.end;
@@ -295,7 +296,8 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
     items
 }
 
-/// Returns the edit that formats the text: empty if it is formatted, `None` if it has mistakes.
+/// Returns the edits that format the text, which are empty if it is formatted already; `None` if it
+/// has mistakes.
 pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     let text = document.text.as_str();
     let formatted = format_of(&document.path, text)?;
@@ -306,7 +308,8 @@ pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     })
 }
 
-/// `check` above the file and each property, `run` above each process, with their results.
+/// Returns the lenses: `check` above the file and each property, `run` above each process, each
+/// with its result.
 pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
     let Some(program) = &document.program else {
         return Vec::new();
@@ -329,14 +332,17 @@ pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
     lenses
 }
 
-/// Returns a lens that starts a search, and one with its result, if there is one.
+/// Returns a lens that starts a search, and a lens with its result, if there is one.
 fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Vec<CodeLens> {
-    let asked = asked(what, name);
+    let search = search_name(what, name);
     let mut arguments = vec![json!(document.uri.as_str())];
     arguments.extend(name.map(|name| json!(name)));
     let id = if what == "run" { RUN } else { CHECK };
-    let command = Command::new(asked.clone(), id.to_owned(), Some(arguments));
-    let found = document.found.iter().filter(|one| one.asked == asked);
+    let command = Command::new(search.clone(), id.to_owned(), Some(arguments));
+    let found = document
+        .findings
+        .iter()
+        .filter(|finding| finding.name == search);
     let answer = found.map(|one| Command::new(one.answer.clone(), String::new(), None));
     let all = std::iter::once(command).chain(answer);
     all.map(|command| CodeLens {
@@ -348,11 +354,11 @@ fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Ve
 }
 
 /// Returns the name of a search.
-pub(crate) fn asked(what: &str, name: Option<&str>) -> String {
+pub(crate) fn search_name(what: &str, name: Option<&str>) -> String {
     name.map_or_else(|| what.to_owned(), |name| format!("{what} {name}"))
 }
 
-/// Returns a mark before each step.
+/// Returns a hint before each step.
 pub(crate) fn hints(document: &Document, range: Range) -> Vec<InlayHint> {
     let first = document.text.offset(range.start) as u32;
     let last = document.text.offset(range.end) as u32;

@@ -1,10 +1,10 @@
 //! The language server for `.maz` and `.abs` programs (docs/editors.md).
 //!
 //! [`serve`] speaks the protocol over a connection until the editor ends it, and [`converse`] over
-//! two streams of bytes. They neither read nor write files: everything beside the open texts comes
-//! from an [`Environment`]. A text is analysed
-//! when no message waits, so a burst of keystrokes is analysed once. It searches only when a
-//! command asks for it, one search at a time; an edit, another command or the editor ends a search.
+//! two streams of bytes. They neither read nor write files: all data except the open texts comes
+//! from an [`Environment`]. A text is analysed when no message waits, so a burst of
+//! keystrokes is analysed once. Only commands start searches, and there is one search at a time.
+//! An edit, another command or the editor ends a search.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -12,11 +12,11 @@
 //! use mazurka_lsp::{Environment, serve};
 //! use serde_json::json;
 //!
-//! struct Alone;
-//! impl Environment for Alone {}
+//! struct NoFiles;
+//! impl Environment for NoFiles {}
 //!
 //! let (server, client) = Connection::memory();
-//! let serving = std::thread::spawn(move || serve(&server, Arc::new(Alone)));
+//! let serving = std::thread::spawn(move || serve(&server, Arc::new(NoFiles)));
 //! let ask = |id: i32, method: &str, params| {
 //!     let request = Request::new(id.into(), method.to_owned(), params);
 //!     client.sender.send(request.into()).unwrap();
@@ -53,7 +53,7 @@ use lsp_types::notification::{
 use lsp_types::request::{
     CodeLensRefresh, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand,
     Formatting, GotoDefinition, HoverRequest, Initialize, InlayHintRequest, PrepareRenameRequest,
-    References, Rename, Request as Asked, Shutdown,
+    References, Rename, Request as RequestType, Shutdown,
 };
 use lsp_types::{
     CodeLensOptions, CompletionOptions, CompletionResponse, Diagnostic,
@@ -70,15 +70,15 @@ use search::{Answer, Question, Search};
 use text::Text;
 pub use transport::converse;
 
-/// The command that searches for a verdict; its arguments are a URI and the name of a property.
+/// The command that searches for a verdict. Its arguments are a URI and the name of a property.
 pub const CHECK: &str = "mazurka.check";
-/// The command that runs one execution; its arguments are a URI and a seed.
+/// The command that runs one execution. Its arguments are a URI and a seed.
 pub const RUN: &str = "mazurka.run";
 
 /// The default time limit of a search, in seconds.
-const USUAL_SECONDS: u64 = 10;
+const DEFAULT_SECONDS: u64 = 10;
 
-/// The services that the server needs from outside. The provided methods read no files.
+/// The services that the server needs from its host. The default methods read no files.
 pub trait Environment: Send + Sync {
     /// Returns the text of a program with the files that it includes. `open` returns the text of a
     /// file that is open in the editor, by its path; the function asks it for every file.
@@ -89,8 +89,8 @@ pub trait Environment: Send + Sync {
         })
     }
 
-    /// Returns the memory that the process uses in bytes, if known: a search that uses too much
-    /// ends.
+    /// Returns the memory that the operating-system process uses, in bytes, if it is known. A
+    /// search that uses too much memory is ended.
     fn memory(&self) -> Option<u64> {
         None
     }
@@ -131,10 +131,10 @@ pub fn serve(connection: &Connection, environment: Arc<dyn Environment>) -> Ende
         touched: Vec::new(),
         search: None,
         answers: sender,
-        limit: Duration::from_secs(USUAL_SECONDS),
+        limit: Duration::from_secs(DEFAULT_SECONDS),
         trusted: true,
         refreshes: hello["capabilities"]["workspace"]["codeLens"]["refreshSupport"] == true,
-        asked: 0,
+        requests_sent: 0,
         runs: 0,
         is_shut_down: false,
     };
@@ -201,8 +201,9 @@ fn capabilities() -> ServerCapabilities {
     }
 }
 
-/// The state of the server for one editor: the open documents and at most one running search. It
-/// answers all requests on one thread; a search runs on another and sends its [`Answer`] back.
+/// The state of the server for one editor: the open documents and at most one running search. The
+/// server answers all requests on one thread; a search runs on another thread and sends its
+/// [`Answer`] back.
 struct Server {
     out: Sender<Message>,
     environment: Arc<dyn Environment>,
@@ -217,19 +218,19 @@ struct Server {
     search: Option<Search>,
     answers: Sender<Answer>,
     limit: Duration,
-    /// Whether the editor trusts the folder: otherwise there are no searches.
+    /// Whether the editor trusts the folder. Otherwise searches are refused.
     trusted: bool,
     /// Whether the editor supports a request to refresh its lenses.
     refreshes: bool,
     /// The number of requests sent to the editor.
-    asked: i32,
-    /// The number of runs, so that each has another seed.
+    requests_sent: i32,
+    /// The number of runs, which gives each run another seed.
     runs: u64,
     /// Whether the editor has asked for the end: then it may only send `exit`.
     is_shut_down: bool,
 }
 
-/// Why a request fails.
+/// The reason why a request fails.
 type Failure = (ErrorCode, String);
 
 fn failed(why: impl Into<String>) -> Failure {
@@ -250,7 +251,7 @@ impl Server {
                         let orderly = self.is_shut_down;
                         return if orderly { Ended::ShutDown } else { Ended::Exited };
                     }
-                    Ok(Message::Notification(told)) => self.notification(told),
+                    Ok(Message::Notification(notification)) => self.notification(notification),
                     Ok(Message::Response(_)) => {}
                     // The editor closed the connection without an `exit`.
                     Err(_) => return Ended::Closed,
@@ -265,7 +266,7 @@ impl Server {
     }
 
     fn send(&self, message: impl Into<Message>) {
-        // If the editor is gone, the next receive fails.
+        // If the connection is closed, the next receive fails.
         let _ = self.out.send(message.into());
     }
 
@@ -322,29 +323,34 @@ impl Server {
         let same = |one: &Diagnostic, other: &Diagnostic| {
             (one.range, &one.code, &one.message) == (other.range, &other.code, &other.message)
         };
-        for one in document.found.iter().flat_map(|found| &found.diagnostics) {
+        for one in document
+            .findings
+            .iter()
+            .flat_map(|found| &found.diagnostics)
+        {
             if !diagnostics.iter().any(|other| same(one, other)) {
                 diagnostics.push(one.clone());
             }
         }
-        let told = PublishDiagnosticsParams {
+        let notification = PublishDiagnosticsParams {
             uri: document.uri.clone(),
             diagnostics,
             version: Some(document.version),
         };
         self.send(Notification::new(
             PublishDiagnostics::METHOD.to_owned(),
-            told,
+            notification,
         ));
     }
 
-    fn notification(&mut self, told: Notification) {
+    fn notification(&mut self, notification: Notification) {
         if self.is_shut_down {
             return;
         }
-        match told.method.as_str() {
+        match notification.method.as_str() {
             DidOpenTextDocument::METHOD => {
-                let Ok(opened) = serde_json::from_value::<DidOpenTextDocumentParams>(told.params)
+                let Ok(opened) =
+                    serde_json::from_value::<DidOpenTextDocumentParams>(notification.params)
                 else {
                     return;
                 };
@@ -352,7 +358,8 @@ impl Server {
                 self.changed(file.uri, file.version, Text::new(file.text));
             }
             DidChangeTextDocument::METHOD => {
-                let Ok(change) = serde_json::from_value::<DidChangeTextDocumentParams>(told.params)
+                let Ok(change) =
+                    serde_json::from_value::<DidChangeTextDocumentParams>(notification.params)
                 else {
                     return;
                 };
@@ -367,7 +374,7 @@ impl Server {
                 self.changed(file.uri, file.version, text);
             }
             DidCloseTextDocument::METHOD => {
-                let uri = &told.params["textDocument"]["uri"];
+                let uri = &notification.params["textDocument"]["uri"];
                 let uri = uri.as_str().unwrap_or_default();
                 self.unread.retain(|(unread, _)| unread.as_str() != uri);
                 self.cancel_about(uri);
@@ -385,9 +392,12 @@ impl Server {
                     ));
                 }
             }
-            DidChangeConfiguration::METHOD => self.configure(&told.params["settings"]["mazurka"]),
+            DidChangeConfiguration::METHOD => {
+                self.configure(&notification.params["settings"]["mazurka"])
+            }
             Cancel::METHOD => {
-                let id = serde_json::from_value::<NumberOrString>(told.params["id"].clone());
+                let id =
+                    serde_json::from_value::<NumberOrString>(notification.params["id"].clone());
                 let id = id.map(|id| match id {
                     NumberOrString::Number(number) => RequestId::from(number),
                     NumberOrString::String(text) => RequestId::from(text),
@@ -442,21 +452,21 @@ impl Server {
                 self.is_shut_down = true;
                 Ok(Value::Null)
             }
-            HoverRequest::METHOD => self.answer::<HoverRequest>(request, |server, asked| {
-                let at = asked.text_document_position_params;
+            HoverRequest::METHOD => self.answer::<HoverRequest>(request, |server, params| {
+                let at = params.text_document_position_params;
                 let document = server.document(&at.text_document.uri)?;
                 Ok(features::hover(document, at.position))
             }),
-            GotoDefinition::METHOD => self.answer::<GotoDefinition>(request, |server, asked| {
-                let at = asked.text_document_position_params;
+            GotoDefinition::METHOD => self.answer::<GotoDefinition>(request, |server, params| {
+                let at = params.text_document_position_params;
                 let document = server.document(&at.text_document.uri)?;
                 let found = features::definition(document, at.position);
                 Ok(found.map(GotoDefinitionResponse::Scalar))
             }),
-            References::METHOD => self.answer::<References>(request, |server, asked| {
-                let at = asked.text_document_position;
+            References::METHOD => self.answer::<References>(request, |server, params| {
+                let at = params.text_document_position;
                 let document = server.document(&at.text_document.uri)?;
-                let declaration = asked.context.include_declaration;
+                let declaration = params.context.include_declaration;
                 Ok(Some(features::references(
                     document,
                     at.position,
@@ -470,40 +480,40 @@ impl Server {
                     Ok(range.map(PrepareRenameResponse::Range))
                 })
             }
-            Rename::METHOD => self.answer::<Rename>(request, |server, asked| {
-                let at = asked.text_document_position;
+            Rename::METHOD => self.answer::<Rename>(request, |server, params| {
+                let at = params.text_document_position;
                 server
-                    .rename(&at.text_document.uri, at.position, &asked.new_name)
+                    .rename(&at.text_document.uri, at.position, &params.new_name)
                     .map(Some)
             }),
             DocumentSymbolRequest::METHOD => {
-                self.answer::<DocumentSymbolRequest>(request, |server, asked| {
-                    let document = server.document(&asked.text_document.uri)?;
+                self.answer::<DocumentSymbolRequest>(request, |server, params| {
+                    let document = server.document(&params.text_document.uri)?;
                     Ok(Some(DocumentSymbolResponse::Nested(features::outline(
                         document,
                     ))))
                 })
             }
-            Completion::METHOD => self.answer::<Completion>(request, |server, asked| {
-                let at = asked.text_document_position;
+            Completion::METHOD => self.answer::<Completion>(request, |server, params| {
+                let at = params.text_document_position;
                 let document = server.document(&at.text_document.uri)?;
                 let items = features::completion(document, at.position);
                 Ok(Some(CompletionResponse::Array(items)))
             }),
-            Formatting::METHOD => self.answer::<Formatting>(request, |server, asked| {
+            Formatting::METHOD => self.answer::<Formatting>(request, |server, params| {
                 Ok(features::formatting(
-                    server.document(&asked.text_document.uri)?,
+                    server.document(&params.text_document.uri)?,
                 ))
             }),
-            CodeLensRequest::METHOD => self.answer::<CodeLensRequest>(request, |server, asked| {
+            CodeLensRequest::METHOD => self.answer::<CodeLensRequest>(request, |server, params| {
                 Ok(Some(features::lenses(
-                    server.document(&asked.text_document.uri)?,
+                    server.document(&params.text_document.uri)?,
                 )))
             }),
             InlayHintRequest::METHOD => {
-                self.answer::<InlayHintRequest>(request, |server, asked| {
-                    let document = server.document(&asked.text_document.uri)?;
-                    Ok(Some(features::hints(document, asked.range)))
+                self.answer::<InlayHintRequest>(request, |server, params| {
+                    let document = server.document(&params.text_document.uri)?;
+                    Ok(Some(features::hints(document, params.range)))
                 })
             }
             ExecuteCommand::METHOD => {
@@ -526,7 +536,7 @@ impl Server {
     }
 
     /// Parses the parameters of a request and answers it.
-    fn answer<R: Asked>(
+    fn answer<R: RequestType>(
         &mut self,
         request: Request,
         work: impl FnOnce(&mut Self, R::Params) -> Result<R::Result, Failure>,
@@ -553,7 +563,7 @@ impl Server {
         Ok(WorkspaceEdit::new(changes))
     }
 
-    /// Starts the search that a command asks for.
+    /// Starts the search of a command.
     fn execute(&mut self, id: &RequestId, params: &Value) -> Result<(), Failure> {
         let arguments = &params["arguments"];
         let wrong = |what: &str| {
@@ -581,14 +591,14 @@ impl Server {
         let uri = arguments[0].as_str().unwrap_or_default();
         let document = self.documents.get(uri);
         let document = document.ok_or_else(|| failed(format!("`{uri}` is not open")))?;
-        let asked = (id.clone(), question);
+        let request = (id.clone(), question);
         let (environment, answers) = (&self.environment, &self.answers);
-        let search = Search::start(document, asked, self.limit, environment, answers);
+        let search = Search::start(document, request, self.limit, environment, answers);
         self.search = Some(search.map_err(failed)?);
         Ok(())
     }
 
-    /// Shows the result of a search, if it is about the current text.
+    /// Shows the result of a search, if the text has not changed since its start.
     fn answered(&mut self, answer: &Answer) {
         if self
             .search
@@ -610,17 +620,17 @@ impl Server {
         if let Some(document) = self.documents.get_mut(&search.uri)
             && document.version == search.version
         {
-            let finding = outcome.finding(document, search.asked());
-            document.found.retain(|found| found.asked != finding.asked);
-            document.found.push(finding);
+            let finding = outcome.finding(document, search.name());
+            document.findings.retain(|found| found.name != finding.name);
+            document.findings.push(finding);
         }
         self.publish(&search.uri);
         let document = self.documents.get(&search.uri);
         let answer = outcome.json(document);
         self.send(Response::new_ok(search.id, answer));
         if self.refreshes {
-            self.asked += 1;
-            let id = RequestId::from(format!("mazurka-{}", self.asked));
+            self.requests_sent += 1;
+            let id = RequestId::from(format!("mazurka-{}", self.requests_sent));
             let method = CodeLensRefresh::METHOD.to_owned();
             self.send(Request::new(id, method, Value::Null));
         }

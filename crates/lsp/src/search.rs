@@ -1,4 +1,4 @@
-//! Searches that the user asked for, each in its own thread, which can be cancelled.
+//! Searches that the user has started. Each runs in a separate thread and can be cancelled.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::{Environment, features};
 /// The question of a search.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
-    /// A verdict about one property, or about all.
+    /// A verdict about one property, or about all properties.
     Check(Option<String>),
     /// One random execution, with this seed.
     Run(u64),
@@ -39,7 +39,7 @@ pub(crate) struct Search {
 /// The end of a search.
 pub(crate) struct Answer {
     pub id: RequestId,
-    /// The error is a sentence.
+    /// The outcome; the error is a sentence.
     pub outcome: Result<Outcome, String>,
 }
 
@@ -92,16 +92,16 @@ impl Search {
         Ok(search)
     }
 
-    /// Cancels it.
+    /// Cancels the search.
     pub(crate) fn cancel(&self) {
         self.stop.store(true, Ordering::SeqCst);
     }
 
-    /// Its name.
-    pub(crate) fn asked(&self) -> String {
+    /// Returns the name of the search.
+    pub(crate) fn name(&self) -> String {
         match &self.question {
-            Question::Check(name) => features::asked("check", name.as_deref()),
-            Question::Run(_) => features::asked("run", None),
+            Question::Check(name) => features::search_name("check", name.as_deref()),
+            Question::Run(_) => features::search_name("run", None),
         }
     }
 }
@@ -180,7 +180,7 @@ fn ask(program: &Program, word: &str, options: &mut Options) -> Result<(), Strin
     Ok(())
 }
 
-/// Returns a verdict in one line.
+/// Returns a verdict as one line.
 fn verdict_message(record: &Record) -> String {
     let counts = &record.counts;
     let first = record.witnesses.first();
@@ -201,15 +201,15 @@ impl Outcome {
     /// Returns the answer for the editor.
     pub(crate) fn json(&self, document: Option<&Document>) -> Value {
         let step = |run: &Run, step: &Step| {
-            let mut told = json!({
+            let mut shown = json!({
                 "process": run.name_of(&step.process),
                 "label": step.label,
                 "line": step.line,
             });
             if let Some(file) = document.and_then(|document| file_of(document, step)) {
-                told["file"] = json!(file);
+                shown["file"] = json!(file);
             }
-            told
+            shown
         };
         let steps = |run: &Run| -> Value { run.steps.iter().map(|one| step(run, one)).collect() };
         let runs = self.witnesses.iter().flat_map(|witness| &witness.runs);
@@ -217,8 +217,8 @@ impl Outcome {
         json!({ "verdict": self.verdict.name(), "message": self.message, "runs": runs })
     }
 
-    /// Returns the finding to show in the document.
-    pub(crate) fn finding(&self, document: &Document, asked: String) -> Finding {
+    /// Returns the finding that the document shows.
+    pub(crate) fn finding(&self, document: &Document, name: String) -> Finding {
         let shown = |witness: &Witness| {
             let spot = match (&witness.place, witness.waiting.first()) {
                 (Some(place), _) => {
@@ -258,7 +258,7 @@ impl Outcome {
             }
         };
         Finding {
-            asked,
+            name,
             answer: self.message.clone(),
             diagnostics: self.witnesses.iter().map(shown).collect(),
         }

@@ -1,4 +1,5 @@
-//! Positions in a text as the protocol counts them: lines from 0, and UTF-16 code units.
+//! Positions in a text, as the protocol counts them: lines from 0, and columns in UTF-16 code
+//! units.
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use mazurka::Span;
@@ -53,7 +54,7 @@ impl Text {
         &self.text
     }
 
-    /// Returns the text after a change. A position outside of the text means its end.
+    /// Returns the text after a change. A position beyond the text means its end.
     pub(crate) fn changed(&self, change: TextDocumentContentChangeEvent) -> Self {
         let Some(range) = change.range else {
             return Self::new(change.text);
@@ -94,8 +95,8 @@ impl Text {
         before.checked_sub(1).map_or(0, |last| self.wide[last].1)
     }
 
-    /// Returns the byte at a position; the end of the line if the line is shorter, or the end of
-    /// the text if the text is.
+    /// Returns the byte offset of a position. If the line is shorter, it is the end of the line; if
+    /// the text is shorter, the end of the text.
     pub(crate) fn offset(&self, position: Position) -> usize {
         let line = self.line(position.line as usize);
         let mut units = 0;
@@ -174,7 +175,7 @@ impl Text {
         &self.text[self.line(line)]
     }
 
-    /// Returns the comment lines right above the line of a byte, without their slashes.
+    /// Returns the comment lines directly above the line of a byte, without their slashes.
     pub(crate) fn comments_above(&self, offset: usize) -> Vec<&str> {
         let line = self.position(offset).line as usize;
         let above = (0..line)

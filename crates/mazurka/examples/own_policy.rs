@@ -1,8 +1,9 @@
-//! A search of one's own: delay-bounded scheduling.
+//! A search algorithm of one's own: delay-bounded scheduling.
 //!
 //! Emmi, Qadeer, Rakamarić, "Delay-bounded scheduling", POPL 2011. The processes run one after the
-//! other, each as far as it can; a *delay* passes over the process whose turn it is. All schedules
-//! with at most `delays` delays are explored: they are few, and authors often overlook them.
+//! other, each as far as it can; a *delay* skips the process whose turn it is. All schedules with
+//! at most `delays` delays are explored: there are few of them, and authors of programs often
+//! overlook them.
 //!
 //! `cargo run -p mazurka --example own_policy`
 
@@ -13,13 +14,14 @@ use mazurka_core::{Bound, Execution, Limits, ProcessId, Status};
 use mazurka_explore::{Engine, Findings, Goal, Policy, Search, Session};
 use mazurka_lang::Machine;
 
-/// The algorithm, as a request names it.
+/// The algorithm, as it is named in a request.
 pub struct DelayBounded {
     /// The greatest number of delays.
     pub delays: usize,
 }
 
-/// An algorithm is an `Engine` for the programs that it can explore; here for all of them.
+/// An algorithm is an `Engine` for the programs that it can explore; this one can explore all
+/// programs.
 impl<E: Execution> Engine<E> for DelayBounded {
     type Found = Findings;
 
@@ -31,7 +33,7 @@ impl<E: Execution> Engine<E> for DelayBounded {
     }
 }
 
-/// The policy: what is left to try in each state of the current run.
+/// The policy: the processes that remain to be tried in each state of the current run.
 struct Delaying {
     most: usize,
     path: Vec<State>,
@@ -40,9 +42,9 @@ struct Delaying {
 struct State {
     /// The ready processes, beginning with the one whose turn it is.
     turns: Vec<ProcessId>,
-    /// How many of them have been run from here.
+    /// The number of these processes that have been run from here.
     tried: usize,
-    /// The delays that led here.
+    /// The number of delays in the run to this state.
     spent: usize,
 }
 
@@ -51,7 +53,7 @@ impl<E: Execution> Policy<E> for Delaying {
     const UNIQUE: bool = false;
     const EVERY_TRACE: bool = false;
 
-    /// A new state: the process that ran last continues, then come those after it, in a circle.
+    /// Adds a new state: the process that ran last comes first, then those after it, in a circle.
     fn enter(&mut self, program: &E) {
         let mut turns = program.processes().in_order().to_vec();
         let last = program.events().last().map(|event| event.process);
@@ -59,7 +61,8 @@ impl<E: Execution> Policy<E> for Delaying {
             turns.rotate_left(at);
         }
         turns.retain(|&process| program.status(process) == Status::Ready);
-        // The state before has run its `tried`-th process, which cost one delay less than that.
+        // The previous state has run its `tried`-th process, which cost one delay less than that
+        // number.
         let spent = self
             .path
             .last()
@@ -71,7 +74,7 @@ impl<E: Execution> Policy<E> for Delaying {
         });
     }
 
-    /// The next process to run from the last state: the k-th costs k delays.
+    /// Returns the next process to run from the last state. The k-th process costs k delays.
     fn next(&mut self, _program: &E, _outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         let state = self.path.last_mut()?;
         let process = *state.turns.get(state.tried)?;

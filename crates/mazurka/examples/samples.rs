@@ -6,9 +6,9 @@
 use mazurka::search::{Method, Sample};
 use mazurka::{Options, Program, Verdict, quietly};
 
-/// Each method is tried with so many seeds, from 1 on.
+/// Each method is tried with this many seeds, from 1 on.
 const SEEDS: u64 = 20;
-/// After so many executions it gives up.
+/// A method gives up after this many executions.
 const MOST: u64 = 10_000;
 
 /// A program with a bug.
@@ -92,7 +92,7 @@ fn planted() -> Vec<Planted> {
     ]
 }
 
-/// The executions until the bug is found; none if it is not.
+/// Returns the number of executions until the bug is found, or `None` if it is not found.
 fn runs(program: &Program, sample: Sample) -> Option<u64> {
     let mut options = Options::default();
     options.limits.executions = Some(MOST);
@@ -112,7 +112,7 @@ fn main() {
         let median = |method| {
             let drawn = |seed| runs(&program, Sample { method, seed });
             let mut all: Vec<Option<u64>> = (1..=SEEDS).map(drawn).collect();
-            // What is never found comes last.
+            // Methods that never find the bug come last.
             all.sort_by_key(|runs| runs.unwrap_or(u64::MAX));
             match all[all.len() / 2] {
                 Some(runs) => format!(" {runs} |"),

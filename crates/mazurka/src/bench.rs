@@ -1,7 +1,7 @@
 //! `mazurka bench`: the speed of the engines on the programs of the papers, compared with other
 //! tools.
 //!
-//! There is one worker, and only the search itself is timed, not reading the program or making
+//! One worker explores. Only the search itself is timed, not reading the program or creating
 //! witnesses. The clock is the CPU time of the thread, if the system has one, so that other load on
 //! the machine hardly matters; the record names the clock. Everything is measured several times,
 //! and the best time counts, because noise only adds time.
@@ -75,7 +75,7 @@ pub enum NotMeasured {
 }
 
 impl Bench {
-    /// Measures. If the watch breaks a search off, returns what was measured so far.
+    /// Runs the benchmark. If the watch breaks a search off, returns the measurements so far.
     ///
     /// ```
     /// use mazurka::bench::Bench;
@@ -102,7 +102,7 @@ impl Bench {
             let subject = BenchSubject::of_corpus(family, size);
             for &algorithm in engines {
                 let row = self.measure(&subject, algorithm, watch);
-                let interrupted = row.bounds.iter().any(|bound| !ours(bound));
+                let interrupted = row.bounds.iter().any(|bound| !is_own_bound(bound));
                 rows.push(row);
                 if interrupted {
                     break 'all;
@@ -113,7 +113,8 @@ impl Bench {
     }
 
     /// Measures these programs instead of those of the papers, with `optimal` if no engine is
-    /// given. If one of them is a program of the papers at a size with figures, these are added.
+    /// given. If one of them is a program of the papers, with a size that has figures, these are
+    /// added.
     ///
     /// ```
     /// use mazurka::bench::Bench;
@@ -147,7 +148,7 @@ impl Bench {
             let subject = BenchSubject::of_user(program.clone());
             for &algorithm in engines {
                 let row = self.measure(&subject, algorithm, watch);
-                let interrupted = row.bounds.iter().any(|bound| !ours(bound));
+                let interrupted = row.bounds.iter().any(|bound| !is_own_bound(bound));
                 rows.push(row);
                 if interrupted {
                     break 'all;
@@ -168,7 +169,8 @@ impl Bench {
         }
     }
 
-    /// Returns the sizes to measure, those with a target for the engine that counts traces first.
+    /// Returns the sizes to measure. Those with a target for the engine that counts traces come
+    /// first.
     fn sizes(&self) -> Result<Vec<(&'static Family, &'static Size)>, NothingToMeasure> {
         let mut all: Vec<_> = FAMILIES
             .iter()
@@ -219,7 +221,7 @@ impl Bench {
         };
         let (mut found, mut seconds) = search(program, algorithm, &options, watch);
         for _ in 1..self.repeat {
-            // A search that used its whole time would use it again.
+            // A search that used its whole time would use all of it again.
             if !found.bounds.is_empty() {
                 break;
             }
@@ -317,12 +319,12 @@ fn name(family: &Family, size: &Size) -> String {
     format!("{}({})", family.name, size.name)
 }
 
-/// Whether a bound is one that the benchmark sets itself.
-fn ours(bound: &Bound) -> bool {
+/// Whether the benchmark itself sets this bound.
+fn is_own_bound(bound: &Bound) -> bool {
     matches!(bound, Bound::TimeLimit(_) | Bound::MaxDepth(_))
 }
 
-/// Explores the whole space, and returns the time that it took.
+/// Explores the whole space, and returns the time taken.
 fn search(
     program: &Program,
     algorithm: Algorithm,
@@ -410,7 +412,8 @@ mod tests {
         factorial(n) / factorial(k) / factorial(n - k)
     }
 
-    /// Returns the coefficient of xⁿ in (1 + x + x²)ⁿ: two-thread fib(n) has the one of 2n.
+    /// Returns the coefficient of xⁿ in (1 + x + x²)ⁿ: two-thread fib(n) has the coefficient for
+    /// 2n.
     fn central_trinomial(n: u64) -> u64 {
         (0..=n / 2)
             .map(|k| binomial(n, 2 * k) * binomial(2 * k, k))

@@ -35,7 +35,7 @@ use crate::front::Front;
 use crate::search::everything;
 use crate::{Algorithm, Options, Program, Watch};
 
-/// Number of steps of `optimal` after which all states are tried instead.
+/// Number of steps of `optimal` after which all states are explored instead.
 const MOST_STEPS: u64 = 50_000_000;
 
 /// Number of steps after which a run is assumed to be infinite.
@@ -64,7 +64,7 @@ pub enum NotCertified {
     /// Properties were named.
     #[error("there are no certificates for properties by name; --property takes kinds here")]
     Named,
-    /// A limit was reached before it was made.
+    /// A limit was reached before the certificate was complete.
     #[error("{0} before the certificate was made")]
     Bound(Bound),
     /// The checker rejects the evidence.
@@ -77,7 +77,7 @@ pub enum NotCertified {
     Disagrees(String),
 }
 
-/// A certificate, and how it was made.
+/// A certificate, and the effort of creating it.
 #[derive(Clone, Debug)]
 pub struct Certified {
     /// The certificate.
@@ -126,7 +126,7 @@ impl Checked {
         names.join(", ")
     }
 
-    /// Returns the verdict that follows.
+    /// Returns the verdict that follows from these properties.
     pub fn verdict(&self) -> Verdict {
         if self.violated() == Kinds::NONE {
             Verdict::Verified
@@ -157,7 +157,7 @@ impl Observer<Machine> for TreeRecorder {
     }
 }
 
-/// Asks whether to continue, and remembers the answer.
+/// Checks whether to continue, and stores the answer.
 struct ContinueWatch<'a, 'w> {
     options: &'a Options,
     watch: &'a mut Watch<'w>,
@@ -175,7 +175,7 @@ impl<'a, 'w> ContinueWatch<'a, 'w> {
         }
     }
 
-    fn go_on(&mut self) -> bool {
+    fn may_continue(&mut self) -> bool {
         let elapsed = self.start.elapsed();
         let late = self.options.limits.time.filter(|most| elapsed >= *most);
         let progress = Progress {
@@ -194,7 +194,7 @@ impl<'a, 'w> ContinueWatch<'a, 'w> {
         self.bound.is_none()
     }
 
-    /// Returns the error for a rejection, which may have been caused by a limit.
+    /// Returns the error for a rejection that a limit may have caused.
     fn or_bound(&self, rejected: Rejected) -> NotCertified {
         match (rejected, self.bound) {
             (Rejected::Stopped, Some(bound)) => NotCertified::Bound(bound),
@@ -218,7 +218,7 @@ pub fn check(
     })?;
     program.can_certify(options)?;
     let mut looking = ContinueWatch::new(options, watch, Instant::now());
-    let checked = certificate.check(&mut || looking.go_on());
+    let checked = certificate.check(&mut || looking.may_continue());
     let facts = checked.map_err(|why| looking.or_bound(why))?;
     let counted = program.counted(options);
     if counted.contains(Kind::Property) && facts.broken.is_none() {
@@ -230,13 +230,13 @@ pub fn check(
     }
 }
 
-/// Returns the tree of `optimal`; `None` if it is infinite, or too large.
+/// Returns the tree of `optimal`, or `None` if it is infinite or too large.
 fn tree(
     code: &Arc<Code>,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Vec<u8>>, NotCertified> {
-    // If runs may be infinite, a few steps show whether they are.
+    // If runs may be infinite, a limited number of steps shows whether they are.
     let few = code.may_loop().then_some(MOST_STEPS_OF_LOOPS);
     for most in few.into_iter().chain([MOST_STEPS]) {
         let mut short = options.clone();
@@ -266,7 +266,7 @@ fn tree(
 }
 
 impl Program {
-    /// Makes a certificate, which shows that no property that counts is violated.
+    /// Creates a certificate that no property that counts is violated.
     pub fn certify(
         &self,
         options: &Options,
@@ -284,7 +284,7 @@ impl Program {
             evidence: Vec::new(),
         };
         let start = Instant::now();
-        // A tree says nothing about infinite runs.
+        // A tree does not cover infinite runs.
         let tree = if self.counted(options).contains(Kind::Property) {
             None
         } else {
@@ -295,7 +295,7 @@ impl Program {
         match tree {
             Some(evidence) => {
                 certificate.evidence = evidence;
-                let mended = certificate.mend(&mut || looking.go_on());
+                let mended = certificate.mend(&mut || looking.may_continue());
                 let mended = mended.map_err(|why| looking.or_bound(why))?;
                 (certificate, added) = (mended.certificate, mended.missing);
             }
@@ -306,13 +306,14 @@ impl Program {
                     most_jumps,
                     ..
                 } = certificate;
-                let mut go_on = || looking.go_on();
+                let mut may_continue = || looking.may_continue();
                 let kind = Evidence::Stateful;
-                let grown = Certificate::grow(kind, &source, &settings, most_jumps, &mut go_on);
+                let grown =
+                    Certificate::grow(kind, &source, &settings, most_jumps, &mut may_continue);
                 certificate = grown.map_err(|why| looking.or_bound(why))?;
             }
         }
-        let facts = certificate.check(&mut || looking.go_on());
+        let facts = certificate.check(&mut || looking.may_continue());
         let facts = facts.map_err(|why| looking.or_bound(why))?;
         let checked = Checked {
             facts,
@@ -328,7 +329,7 @@ impl Program {
         }
     }
 
-    /// Whether certificates cover all that counts here.
+    /// Whether certificates cover all properties that count here.
     fn can_certify(&self, options: &Options) -> Result<(), NotCertified> {
         let Some(code) = self.language.maz() else {
             return Err(NotCertified::NotMaz);

@@ -1,16 +1,16 @@
-//! Checkpoints: an interrupted search as a file from which it can be resumed.
+//! Checkpoints: an interrupted search as a file, from which it can be resumed.
 //!
 //! The search space is cut into parts (`cut` in the explorers). A checkpoint has the merged
-//! findings of the finished parts, and the parts that are left. An unfinished part counts as not
-//! begun, so resuming gives exactly the result of one search. A checkpoint can be used only for the
-//! same program, explored in the same way by the same version of Mazurka: fingerprints and the
-//! numbers of program locations mean nothing elsewhere. In case the version was not raised when it
-//! should have been, a checkpoint also has fingerprints of one run, which the reader compares with
-//! its own.
+//! findings of the finished parts, and the remaining parts. An unfinished part counts as not begun,
+//! so resuming gives exactly the result of an uninterrupted search. A checkpoint can be used only
+//! for the same program, explored in the same way by the same version of Mazurka: fingerprints and
+//! the numbers of program locations have no meaning in other versions. If the version was not
+//! increased by mistake, fingerprints still detect the difference: a checkpoint contains those of
+//! one run, which the reader compares with its own.
 //!
-//! A checkpoint contains a checksum of its own text. Without it, a changed digit would be another
-//! count or another part, and the search would continue to a wrong result. The checksum covers the
-//! bytes, not the values, so every change is detected.
+//! A checkpoint contains a checksum of its own text. Without a checksum, a changed digit could be
+//! another valid count or part, and the search would continue to a wrong result. The checksum
+//! covers the bytes, not the values, so every change is detected.
 //!
 //! ```
 //! use mazurka::{Algorithm, Limits, Options, Program, quietly};
@@ -63,7 +63,7 @@ pub struct Checkpoint(Saved);
 #[serde(deny_unknown_fields)]
 struct Saved {
     checkpoint: u32,
-    /// Set when the text is made: here it is always [`UNSEALED`].
+    /// Set when the text is created; here it is always [`UNSEALED`].
     checksum: String,
     mazurka: String,
     program: ProgramRecord,
@@ -80,8 +80,8 @@ struct Saved {
     observed: Vec<Hex>,
     broken_ensures: u64,
     traces: Option<Vec<(Hex, u64, u64)>>,
-    /// The reached parts of the program, only in results of the parts of a job (`cluster`): two
-    /// digits for each instruction.
+    /// The reached parts of the program: two digits for each instruction. Only in results of the
+    /// parts of a job (`cluster`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reached: Option<String>,
     left: Vec<RemainingPart>,
@@ -118,7 +118,7 @@ impl fmt::Display for FindingOptions {
     }
 }
 
-/// A part that is left.
+/// A remaining part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct RemainingPart {
     prefix: String,
@@ -171,12 +171,12 @@ pub enum ResumeError {
     /// The text is not a checkpoint.
     #[error("this is not a checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),
-    /// It was changed after it was made.
+    /// It was changed after it was created.
     #[error(
         "this checkpoint is damaged: its text has changed since it was saved (the checksum differs); take another copy, or start anew"
     )]
     Damaged,
-    /// Another version of Mazurka made it.
+    /// It was created by another version of Mazurka.
     #[error("this checkpoint was made by Mazurka {made}, and this is {here}; start anew")]
     Version {
         /// The version that made it.
@@ -184,12 +184,12 @@ pub enum ResumeError {
         /// The version that reads it.
         here: String,
     },
-    /// It was made by a build of Mazurka with other fingerprints.
+    /// It was created by a build of Mazurka with other fingerprints.
     #[error(
         "this checkpoint was made by another build of Mazurka, whose fingerprints differ from those of this one; start anew"
     )]
     Fingerprints,
-    /// It is of another program.
+    /// It belongs to another program.
     #[error(
         "this is a checkpoint of another program: `{file}` with the hash {made}, not {here}; restore that program and its --set, or start anew"
     )]
@@ -201,7 +201,7 @@ pub enum ResumeError {
         /// The hash of the program here.
         here: String,
     },
-    /// It was made with other options.
+    /// It was created with other options.
     #[error("this checkpoint was made with `{made}`, not with `{here}`; give the same options")]
     OtherOptions {
         /// The options with which it was made.
@@ -279,12 +279,12 @@ impl Checkpoint {
     }
 
     /// Whether more of the search is finished than in the checkpoint from which it was resumed, if
-    /// any. A part that one stage begins and does not finish is begun again by the next.
+    /// any. A part that one run begins and does not finish is begun again by the next run.
     pub fn is_further_than(&self, from: Option<&Checkpoint>) -> bool {
         self.0.counts != from.map(|from| from.0.counts).unwrap_or_default()
     }
 
-    /// Parses a text that [`text`](Checkpoint::text) has made, unchanged.
+    /// Parses a text that was created by [`text`](Checkpoint::text) and not changed.
     pub fn parse(text: &str) -> Result<Self, ResumeError> {
         let shape = |error: serde_json::Error| ResumeError::Shape(error.to_string());
         let header: Header = serde_json::from_str(text).map_err(shape)?;
@@ -298,7 +298,7 @@ impl Checkpoint {
             made: of(made, header.checkpoint.to_string()),
             here: of(&version(), VERSION.to_string()),
         };
-        // Other formats have other checksums, or none.
+        // Other formats have other checksums, or no checksum.
         if header.checkpoint != VERSION {
             return Err(other());
         }
@@ -315,17 +315,17 @@ impl Checkpoint {
         }))
     }
 
-    /// Returns the number of parts that are left.
+    /// Returns the number of remaining parts.
     pub fn left(&self) -> usize {
         self.0.left.len()
     }
 
-    /// Returns the counts of what is finished.
+    /// Returns the counts of the finished parts.
     pub fn counts(&self) -> Counts {
         self.0.counts
     }
 
-    /// For each part that is left, a checkpoint in which it is the only one and nothing is found.
+    /// For each remaining part, returns a checkpoint with only this part and without findings.
     pub(crate) fn each_alone(&self) -> impl Iterator<Item = Checkpoint> + '_ {
         self.0.left.iter().map(|part| {
             Checkpoint(Saved {

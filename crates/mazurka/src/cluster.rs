@@ -11,8 +11,8 @@
 //!   its children, in order.
 //!
 //! Apart from its time, a result depends on the order alone. So it does not matter which machine
-//! answers, or how often. The [`Sum`] of the results, in the order of the tree, makes the same
-//! record.
+//! computes it, or how often. The [`Sum`] of the results, in the order of the tree, always gives
+//! the same record.
 //!
 //! ```
 //! use mazurka::cluster::{Job, Shared};
@@ -41,7 +41,7 @@ use crate::{Algorithm, Diagnostic, Limits, Options, Program};
 const VERSION: u32 = 1;
 
 /// Number of steps after which a part is cut: some seconds of work. A job can set another number.
-/// For the choice of the default see docs/cluster.md.
+/// docs/cluster.md explains the choice of the default.
 pub const BUDGET: u64 = 1 << 21;
 
 /// Approximate number of parts that a part is cut into: see docs/cluster.md.
@@ -72,7 +72,7 @@ pub struct Job {
     source: String,
 }
 
-/// Why a job is refused.
+/// Why a job is rejected.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum JobError {
     /// The text is not a job.
@@ -126,7 +126,8 @@ fn version() -> String {
 }
 
 impl Job {
-    /// Makes a job for the whole state space of a program. The source contains all included files.
+    /// Creates a job for the whole state space of a program. The source contains all included
+    /// files.
     pub fn new(file: &str, source: &str, set: &[(String, String)], algorithm: Algorithm) -> Self {
         let limits = Limits::default();
         Self {
@@ -171,7 +172,7 @@ impl Job {
         serde_json::to_string(self)
     }
 
-    /// Reads a text that [`text`](Job::text) has made.
+    /// Parses a text that was created by [`text`](Job::text).
     pub fn parse(text: &str) -> Result<Self, JobError> {
         #[derive(Deserialize)]
         struct Header {
@@ -222,7 +223,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Parses the program of a job. Of `options`, only those count that each machine decides for
+    /// Parses the program of a job. Of `options`, only those apply that each machine chooses for
     /// itself.
     pub fn open(job: &Job, options: &Options) -> Result<Self, JobError> {
         let known = [".maz", ".abs"].iter().any(|end| job.file.ends_with(end));
@@ -334,7 +335,7 @@ impl Shared {
         }
     }
 
-    /// Returns the sum of no results.
+    /// Returns the empty sum, without results.
     pub fn sum(&self) -> Sum<'_> {
         Sum {
             shared: self,
@@ -343,8 +344,8 @@ impl Shared {
         }
     }
 
-    /// Explores the same tree of parts on this machine, one after the other. The machines of a
-    /// cluster must find the same.
+    /// Explores the same tree of parts on this machine, one part after the other. The machines of a
+    /// cluster must get the same result.
     pub fn explore_here(&self, watch: &mut Watch<'_>) -> Result<Record, OrderError> {
         let start = Instant::now();
         let (mut sum, mut open) = (self.sum(), vec![self.root()]);
@@ -380,7 +381,8 @@ impl Sum<'_> {
         Ok(())
     }
 
-    /// Returns the record of all added results. `stopped_by` says why some results are missing.
+    /// Returns the record of all added results. `stopped_by` is the reason why some results are
+    /// missing.
     pub fn record(self, stopped_by: Option<Bound>, elapsed: Duration) -> Record {
         let Self {
             shared,

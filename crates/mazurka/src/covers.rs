@@ -1,9 +1,10 @@
-//! `cover e`: whether the states that must be reachable are.
+//! `cover e`: whether the states that must be reachable are reachable.
 //!
-//! After the search for violations there is one search for each cover. It looks for a run that
-//! violates `invariant !e` of the same program (`Code::covering`). That run is the evidence. If the
-//! search is complete without one, no state with e is reachable, which is a violation; if it hits a
-//! bound, the cover stays open. All other verdicts are those of the program without covers.
+//! After the search for violations there is one search for each cover. It searches for a run that
+//! violates `invariant !e` of the same program (`Code::covering`). Such a run is the evidence. If
+//! the complete search finds no such run, no state with e is reachable, which is a violation. If
+//! the search hits a bound, the cover remains open. All other verdicts are those of the program
+//! without covers.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record, Witness};
 use mazurka_core::{Bound, Counts, Kind, Kinds, Verdict};
@@ -16,7 +17,7 @@ use crate::{Options, Program, Refused};
 /// Searches for failures of a program.
 type Search<'a> = &'a mut dyn FnMut(&Program, &Options) -> Result<Record, Refused>;
 
-/// The least number of steps that are spent on a cover if a violation was found already.
+/// The least number of steps that are spent on a cover if a violation was already found.
 const LEAST_STEPS: u64 = 1_000_000;
 
 impl Program {
@@ -38,9 +39,9 @@ impl Program {
         any.then_some(Bound::Covers)
     }
 
-    /// Searches for the covers that count, and adds the results to a record. If something else is
-    /// violated already, as many steps as before, and at least a million, are spent on each. Covers
-    /// for which the limits leave nothing stay open.
+    /// Searches for the covers that count, and adds the results to a record. If another violation
+    /// was found, each search may use as many steps as the main search, but at least a million.
+    /// Covers for which the limits leave nothing remain open.
     pub(crate) fn look_for_covers(
         &self,
         record: &mut Record,
@@ -88,7 +89,7 @@ impl Program {
             let found = search(&Program::new(self.record().clone(), language), options)?;
             account.spend(&found.counts);
             let mut bounds = found.scope.bounds;
-            // Its own budget is not a limit that the user has given.
+            // The cover's own budget is not a limit that the user has given.
             bounds.retain(|bound| own.is_none_or(|own| *bound != Bound::MaxSteps(own)));
             account.restate(&mut bounds);
             let run = found.witnesses.into_iter().flat_map(|shown| shown.runs);
@@ -124,7 +125,7 @@ impl Program {
     }
 }
 
-/// Returns the violation that a condition is never reached. It has no run.
+/// Returns the violation that the condition of a cover is never reached. It has no run.
 fn never(cover: &CoverRecord) -> Witness {
     let condition = &cover.condition;
     Witness {

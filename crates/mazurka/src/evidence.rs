@@ -24,7 +24,7 @@ pub(crate) struct NarratedRun {
     pub ready: Vec<String>,
 }
 
-/// Runs a schedule, and describes and judges the run.
+/// Runs a schedule, describes the run, and determines its failures.
 pub(crate) fn tell<M: Narrator>(
     machine: &mut M,
     schedule: &Schedule,
@@ -33,7 +33,7 @@ pub(crate) fn tell<M: Narrator>(
     Ok(assess(machine, run))
 }
 
-/// Judges the current run, which has been described.
+/// Determines the failures of the current run, which has been described.
 pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     let mut failures = machine.initial_mishaps().to_vec();
     for (at, event) in machine.events().iter().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
             failures.extend(event.mishaps.iter().copied());
         }
     }
-    // A false `assume` before any step is in the past of everything.
+    // A false `assume` before the first step is in the past of every event.
     let initial = machine.initial_mishaps();
     if initial.iter().any(|m| m.kind == MishapKind::Discarded) {
         failures.clear();
@@ -62,7 +62,7 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     }
 }
 
-/// Returns the bounds at which the evaluator gave up in the current run, if it did.
+/// Returns the bounds at which the evaluator gave up in the current run, if any.
 pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
     let steps = machine.events().iter().flat_map(|event| &event.mishaps);
     let mut bounds = Vec::new();
@@ -86,7 +86,8 @@ pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<B
     bounds
 }
 
-/// Returns the bounds at which the evaluator gives up in the next step of some process, if it does.
+/// Returns the bounds at which the evaluator would give up in the next step of some process, if
+/// any.
 pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limits) -> Vec<Bound> {
     let depth = machine.events().len();
     let mut bounds = Vec::new();
@@ -99,7 +100,7 @@ pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limit
     bounds
 }
 
-/// Describes a run that a search has made itself; if it cannot be made again, that is a defect.
+/// Describes a run that a search has made. It is a defect if the run cannot be repeated.
 pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> NarratedRun {
     match tell(machine, schedule) {
         Ok(narrated) => narrated,
@@ -107,7 +108,7 @@ pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Narra
     }
 }
 
-/// The time that is left to make evidence readable.
+/// The remaining time for making evidence readable.
 pub(crate) struct EvidenceTime {
     start: Instant,
     left: Option<Duration>,
@@ -116,25 +117,25 @@ pub(crate) struct EvidenceTime {
 /// The time for showing further violations after the time limit was reached.
 const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
 
-/// The least number of runs that are tried to make one more readable.
+/// The least number of runs that are tried to make a run more readable.
 const TRIED: u32 = 16;
 
 impl EvidenceTime {
-    /// Starts the clock with the time that a search has left, if there is a limit.
+    /// Starts the clock with the time that a search has left, if its time is limited.
     pub fn after(found: &Findings, limits: &Limits) -> Self {
         let start = Instant::now();
         let left = limits.time.map(|time| time.saturating_sub(found.elapsed));
         Self { start, left }
     }
 
-    /// Whether no time is left to show further violations.
+    /// Whether there is no time left to show further violations.
     pub fn is_over(&self) -> bool {
         self.left
             .is_some_and(|left| self.start.elapsed() > left + AFTER_THE_LIMIT)
     }
 
-    /// Whether there is time to make a run more readable whose description took this long. If not,
-    /// it is shown as it was found.
+    /// Whether there is time to make a run more readable if its description took this long. If not,
+    /// the run is shown as it was found.
     fn allows(&self, took: Duration) -> bool {
         let left = self
             .left
@@ -206,8 +207,8 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     all
 }
 
-/// Returns the evidence for a failure that a search has found; if it does not occur again, that is
-/// a defect.
+/// Returns the evidence for a failure that a search has found. It is a defect if the failure does
+/// not occur again.
 pub(crate) fn found_failure<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -215,33 +216,33 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
     evidence_time: &EvidenceTime,
 ) -> Witness {
     let violation = Violation::Failure(mishap.site);
-    let (told, took) = least(machine, schedule, |_| violation.clone(), evidence_time);
-    let same = told.failures.iter().find(|m| m.site == mishap.site);
+    let (narrated, took) = least(machine, schedule, |_| violation.clone(), evidence_time);
+    let same = narrated.failures.iter().find(|m| m.site == mishap.site);
     let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
     if evidence_time.allows(took) {
-        failure(machine, told.run, &mishap)
+        failure(machine, narrated.run, &mishap)
     } else {
-        explained(machine, told.run, &mishap)
+        explained(machine, narrated.run, &mishap)
     }
 }
 
-/// Returns the evidence for a deadlock that a search has found; if it does not occur again, that is
-/// a defect.
+/// Returns the evidence for a deadlock that a search has found. It is a defect if the deadlock does
+/// not occur again.
 pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
     evidence_time: &EvidenceTime,
 ) -> Witness {
     let stuck = |machine: &M| Violation::Deadlock(with_status(machine, Status::Waiting));
-    let (told, _) = least(machine, schedule, stuck, evidence_time);
+    let (narrated, _) = least(machine, schedule, stuck, evidence_time);
     assert!(
-        told.deadlocked,
+        narrated.deadlocked,
         "a deadlock does not come again: {schedule}"
     );
-    deadlock(machine, told.run)
+    deadlock(machine, narrated.run)
 }
 
-/// Returns the evidence that two runs which a search has found have different results.
+/// Returns the evidence that two runs from a search have different results.
 pub(crate) fn found_difference<M: Narrator + Semantics>(
     machine: &mut M,
     (one, other): (&Schedule, &Schedule),
@@ -258,8 +259,8 @@ pub(crate) fn found_difference<M: Narrator + Semantics>(
     }
 }
 
-/// Returns a run that shows a violation, as readable as the time allows, and the time of describing
-/// it. The machine is at its end.
+/// Returns a run that shows a violation, as readable as the time allows, and the time that its
+/// description took. Afterwards the machine is at the end of the run.
 fn least<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -267,12 +268,12 @@ fn least<M: Narrator + Semantics>(
     evidence_time: &EvidenceTime,
 ) -> (NarratedRun, Duration) {
     let start = Instant::now();
-    let told = retell(machine, schedule);
+    let narrated = retell(machine, schedule);
     let took = start.elapsed();
     if !evidence_time.allows(took) {
-        return (told, took);
+        return (narrated, took);
     }
-    drop(told);
+    drop(narrated);
     let violation = violation(machine);
     let schedule = minimise(machine, schedule, &violation);
     let most = schedule.0.len().saturating_sub(1);
@@ -293,8 +294,8 @@ fn least<M: Narrator + Semantics>(
     (retell(machine, &schedule), took)
 }
 
-/// Whether a violation of this kind, a failure at the same location, is at the end of the current
-/// run, with no false `assume` before it.
+/// Whether the current run ends with this violation (for a failure: at the same location) and
+/// without a false `assume` before it.
 fn shows<E: Execution>(program: &E, violation: &Violation) -> bool {
     match violation {
         Violation::Failure(site) => {
@@ -318,9 +319,9 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
 
 /// Returns the evidence like `failure`, without marking the steps that race.
 fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
-    let ((message, place), values, history) = as_it_failed(machine, mishap, |machine| {
-        let (said, values) = (machine.explain(mishap), machine.values(mishap));
-        (said, values, machine.history(mishap))
+    let ((message, place), values, history) = in_failing_state(machine, mishap, |machine| {
+        let (message_and_place, values) = (machine.explain(mishap), machine.values(mishap));
+        (message_and_place, values, machine.history(mishap))
     });
     Witness {
         message,
@@ -331,9 +332,9 @@ fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness
     }
 }
 
-/// Calls `look` in the state in which a mishap of the current run happened. The run may have gone
-/// on after it.
-pub(crate) fn as_it_failed<M: Narrator, T>(
+/// Calls `look` in the state in which a mishap of the current run happened. The run may have
+/// continued after the mishap.
+pub(crate) fn in_failing_state<M: Narrator, T>(
     machine: &mut M,
     mishap: &Mishap,
     look: impl FnOnce(&M) -> T,
@@ -400,8 +401,8 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
 }
 
 /// Returns the evidence for a livelock at the end of a run that has just been described: its last
-/// steps form a cycle in which every process gets a turn. `None` if they do not. Afterwards the
-/// machine is at the start of the run.
+/// steps form a cycle in which every process gets a turn. Returns `None` if they do not form such a
+/// cycle. Afterwards the machine is at the start of the run.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let made: Vec<ProcessId> = machine.events().iter().map(|e| e.process).collect();
     let steps = made.len();
@@ -435,7 +436,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
 /// Returns the variables whose values differ. Some may be in only one of the lists.
 fn differences(one: &[Binding], other: &[Binding]) -> Vec<Difference> {
     let value = |all: &[Binding], at: usize, name: &str| {
-        // Usually they are at the same index.
+        // Usually both values are at the same index.
         let near = all.get(at).filter(|binding| binding.name == name);
         let found = near.or_else(|| all.iter().find(|binding| binding.name == name));
         found.map_or_else(|| "nothing".to_owned(), |binding| binding.value.clone())
@@ -457,7 +458,7 @@ fn differences(one: &[Binding], other: &[Binding]) -> Vec<Difference> {
 }
 
 /// Returns the evidence for two runs with different results. The machine is at the end of the
-/// second.
+/// second run.
 pub(crate) fn nondeterminism<M: Narrator>(
     machine: &mut M,
     one: &Schedule,

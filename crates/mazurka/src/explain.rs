@@ -10,8 +10,8 @@ use mazurka_lang::Machine;
 use crate::{Options, Program, Watch};
 
 impl Program {
-    /// Returns the explanation of the first witness, if it is a failure or a deadlock of a `.maz`
-    /// program whose values are known, and the program is small enough.
+    /// Returns the explanation of the first witness, if the witness is a failure or a deadlock of a
+    /// `.maz` program whose values are known and which is small enough.
     pub(crate) fn explanation(
         &self,
         record: &Record,

@@ -16,7 +16,7 @@ use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
 /// Receives each test with its number, from 1.
 pub type TestSink<'a> = &'a mut dyn FnMut(u64, &RunRecord);
 
-/// Passes on the schedule of every complete run.
+/// Forwards the schedule of every complete run.
 struct Schedules<'a>(&'a mut dyn FnMut(Schedule));
 
 impl<E: Semantics> Observer<E> for Schedules<'_> {
@@ -34,8 +34,7 @@ pub struct TestCoverage {
     pub coverage: Coverage,
 }
 
-/// Runs a schedule from the start and records its coverage. A step that is not possible ends the
-/// run.
+/// Runs a schedule from the start and records its coverage. An impossible step ends the run.
 fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<Reached>) {
     let mut machine = Machine::until(
         code,
@@ -53,8 +52,8 @@ fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<
 }
 
 impl Program {
-    /// [`explore`](Program::explore) with one worker; every complete execution goes to the sink as
-    /// the record of a run, with the inputs that lead to it.
+    /// Like [`explore`](Program::explore) with one worker, and passes every complete execution to
+    /// the sink, as the record of a run with the inputs that lead to it.
     pub fn explore_tests(
         &self,
         algorithm: Algorithm,

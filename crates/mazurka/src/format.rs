@@ -9,8 +9,8 @@
 
 pub use mazurka_lang::{Unformatted, format};
 
-/// Formats a program, in the language that the name of its file indicates; `None` if it has
-/// mistakes. ABS programs are only indented.
+/// Formats a program, in the language that the name of its file indicates. Returns `None` if the
+/// program has mistakes. ABS programs are only indented.
 ///
 /// ```
 /// use mazurka::format::format_of;

@@ -1,7 +1,7 @@
-//! The languages: each makes machines, and the rest of the crate does not depend on the language.
+//! The languages: each creates machines, and the rest of the crate does not depend on the language.
 //!
-//! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that defines what
-//! it can do, and the extension of its files in [`Language::load`]. No other place lists the
+//! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that implements
+//! its abilities, and the extension of its files in [`Language::load`]. No other place lists the
 //! languages.
 
 #[cfg(target_family = "wasm")]
@@ -23,16 +23,16 @@ pub(crate) trait Front: Sync {
     /// The machine that runs it.
     type Machine: Narrator + Semantics;
 
-    /// Makes a machine in the initial state.
+    /// Creates a machine in the initial state.
     fn machine(&self, options: &Options) -> Self::Machine;
 
-    /// Makes a machine for a search: engines break off a long step when the options no longer wait
-    /// for it.
+    /// Creates a machine for a search: engines break off a long step when the patience of the
+    /// options is over.
     fn machine_for_a_search(&self, options: &Options) -> Self::Machine {
         self.machine(options)
     }
 
-    /// Makes a machine for nets. The error says why the program has no net.
+    /// Creates a machine for nets. The error says why the program has no net.
     fn machine_for_nets(&self, options: &Options) -> Result<Self::Machine, NoNet> {
         Ok(self.machine_for_a_search(options))
     }
@@ -42,14 +42,14 @@ pub(crate) trait Front: Sync {
         Ok(())
     }
 
-    /// The machine that runs it with labels.
+    /// The machine that runs the program with labels.
     type Labelled: Labels;
 
-    /// Makes a machine with labels; `None` if the program has unknown values.
+    /// Creates a machine with labels, or returns `None` if the program has unknown values.
     fn labelled(&self, options: &Options) -> Option<Self::Labelled>;
 
-    /// Makes a machine for one run: a long step is broken off when the options no longer wait for
-    /// it.
+    /// Creates a machine for one run: a long step is broken off when the patience of the options is
+    /// over.
     fn machine_for_a_run(&self, options: &Options) -> Self::Machine {
         self.machine(options)
     }
@@ -65,34 +65,35 @@ pub(crate) trait Front: Sync {
             .map_or(Vec::new(), |code| Code::step_places(code))
     }
 
-    /// Returns the program itself if it has unknown values, so that it is explored for all of them.
+    /// Returns the program itself if it has unknown values. Then it is explored for all of them.
     fn for_all(&self) -> Option<&ForAll> {
         None
     }
 
-    /// Whether the program asks for determinism, perhaps only by defining what to observe.
+    /// Whether the program requires determinism, explicitly or by defining what to observe.
     fn asks_for_determinism(&self) -> bool;
 
-    /// Whether it states properties of final states.
+    /// Whether the program states properties of final states.
     fn states_ensures(&self) -> bool;
 
-    /// Whether it states a property besides determinism.
+    /// Whether the program states a property besides determinism.
     fn states_other_property(&self) -> bool;
 
-    /// Whether it states temporal properties.
+    /// Whether the program states temporal properties.
     fn states_temporal(&self) -> bool;
 
-    /// Whether time can pass in it, and times that are not explored may matter.
+    /// Whether time can pass in the program, and times that are not explored may matter.
     fn leaves_out_times(&self) -> bool {
         false
     }
 
-    /// Whether the program can be in only one execution at a time, and each execution starts from
-    /// the beginning. Then one worker with an engine without states explores it.
+    /// Whether only one execution of the program can exist at a time, and each execution starts
+    /// from the beginning. Then one worker explores it, with an engine that does not compare
+    /// states.
     const ALONE: bool = false;
 
-    /// Whether a search has learned something that it must know from the start, so that it has to
-    /// be repeated. The error says which part of the program cannot be explored.
+    /// Whether a search has learned something that it needs from the start, so that it must be
+    /// repeated. The error says which part of the program cannot be explored.
     fn learned(_machine: &mut Self::Machine) -> Result<bool, Refused> {
         Ok(false)
     }
@@ -106,10 +107,10 @@ pub(crate) trait Front: Sync {
 
 /// A machine whose steps have labels.
 pub(crate) trait Labels: Labelled {
-    /// Makes labels name the data that they refer to.
+    /// Makes labels contain the names of the data that they refer to.
     fn with_names(self) -> Self;
 
-    /// From now on a long step is broken off when the search no longer waits for it.
+    /// Makes the machine break off a long step when the search no longer waits for it.
     fn set_patience(&mut self, patience: Patience);
 }
 
@@ -128,7 +129,7 @@ impl Labels for mazurka_abs::Machine {
         self
     }
 
-    /// Its steps are never broken off: the limit on local work ends a long one.
+    /// Steps are never broken off: the limit on local work ends a long step.
     fn set_patience(&mut self, _patience: Patience) {}
 }
 
@@ -158,7 +159,8 @@ macro_rules! on_front {
         }
     };
 }
-/// Applies an expression to the front end, in a browser: one front end stands for all (either.rs).
+/// Applies an expression to the front end, in a browser: one front end represents all languages
+/// (either.rs).
 #[cfg(target_family = "wasm")]
 macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {{
@@ -303,7 +305,7 @@ impl Language {
         }
     }
 
-    /// Returns the same program, restricted to the properties that have one of these names or whose
+    /// Returns the program, restricted to the properties that have one of these names or whose
     /// violations are of these kinds.
     pub fn selecting(self, kinds: Kinds, names: &[String]) -> Self {
         match self {
@@ -311,26 +313,26 @@ impl Language {
             Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
                 code: Arc::new(code.selecting(kinds, names)),
             }),
-            // They have no named properties.
+            // ABS programs have no named properties.
             Language::Abs(code) => Language::Abs(code),
             Language::C(native) => Language::C(native),
         }
     }
 
-    /// Returns the same program, for the search for one cover.
+    /// Returns the program, prepared for the search for one cover.
     pub fn covering(self, cover: usize) -> Self {
         match self {
             Language::Maz(code) => Language::Maz(Arc::new(code.covering(cover))),
             Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
                 code: Arc::new(code.covering(cover)),
             }),
-            // They have no covers.
+            // ABS programs have no covers.
             Language::Abs(code) => Language::Abs(code),
             Language::C(native) => Language::C(native),
         }
     }
 
-    /// Returns the same program, for which only runs that are fair in this way count.
+    /// Returns the program, for which only the runs count that are fair in this way.
     pub fn with_fairness(self, fairness: Fairness) -> Self {
         match self {
             Language::Maz(mut code) => {
@@ -411,22 +413,22 @@ impl Language {
         ))
     }
 
-    /// Whether the program asks for determinism, perhaps only by defining what to observe.
+    /// Whether the program requires determinism, explicitly or by defining what to observe.
     pub fn asks_for_determinism(&self) -> bool {
         of_each!(*self, front => Front::asks_for_determinism(front))
     }
 
-    /// Returns the kinds of violations that it allows.
+    /// Returns the kinds of violations that the program allows.
     pub fn allowed(&self) -> Kinds {
         self.maz().map_or(Kinds::NONE, |code| code.allowed())
     }
 
-    /// Whether it states properties of final states.
+    /// Whether the program states properties of final states.
     pub fn states_ensures(&self) -> bool {
         of_each!(*self, front => Front::states_ensures(front))
     }
 
-    /// Whether it states temporal properties.
+    /// Whether the program states temporal properties.
     pub fn states_temporal(&self) -> bool {
         of_each!(*self, front => Front::states_temporal(front))
     }
@@ -436,7 +438,7 @@ impl Language {
         of_each!(*self, front => Front::leaves_out_times(front))
     }
 
-    /// Whether it states a property besides determinism.
+    /// Whether the program states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
         of_each!(*self, front => Front::states_other_property(front))
     }
@@ -446,7 +448,7 @@ fn load_maz(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diag
     if let Some((option, _)) = set.iter().find(|(name, _)| name.starts_with('@')) {
         let message = format!("`--{}` is for ABS programs", &option[1..]);
         let mistake = Diagnostic::new("A0403", Span::default(), message)
-            .help("take it out, or name a file that ends in `.abs`");
+            .help("remove it, or name a file that ends in `.abs`");
         return Err(vec![mistake]);
     }
     let checked = mazurka_lang::load(source, &settings(set))?;
@@ -479,7 +481,7 @@ fn load_abs(
 /// The separator between the names of the files of one model.
 pub const FILES_JOINED_BY: &str = " + ";
 
-/// Returns the settings: constants, and options with names that start with `@`.
+/// Returns the settings: constants, and options, whose names start with `@`.
 fn abs_settings(file: &str, set: &[(String, String)]) -> mazurka_abs::Settings {
     let mut settings = mazurka_abs::Settings::default();
     for (name, value) in set {

@@ -3,8 +3,8 @@
 //! This is the library behind the command line: load a [`Program`], [`check`](Program::check) or
 //! [`explore`](Program::explore) it, [`run`](Program::run) one execution,
 //! [`replay`](Program::replay) a recorded one. Every answer is a [`record::Record`];
-//! `mazurka-report` turns it into text. Nothing here reads a file or prints: `mazurka-cli` does
-//! that.
+//! `mazurka-report` turns it into text. This crate neither reads files nor prints; `mazurka-cli`
+//! does that.
 //!
 //! | to | module |
 //! |---|---|
@@ -46,7 +46,7 @@ mod export;
 pub mod format;
 mod front;
 pub mod names;
-// Elsewhere no machine can be made, so code after making one is unreachable.
+// On other systems no machine can be created, so code after that is unreachable.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(unused_mut, unused_variables)

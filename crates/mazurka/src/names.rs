@@ -4,9 +4,9 @@ use mazurka_abs::symbols as abs;
 use mazurka_diagnostics::Span;
 use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, is_keyword, symbols};
 
-/// Resolves the names of a program, in the language that the name of its file indicates. In ABS
-/// this does not use the types of expressions: a call is resolved to the method of an interface
-/// with its name.
+/// Resolves the names of a program, in the language that the name of its file indicates. In ABS,
+/// types of expressions are not used: a call is resolved to the method with its name in an
+/// interface.
 ///
 /// ```
 /// use mazurka::names::names_of;
@@ -39,8 +39,9 @@ pub fn names_of(file: &str, source: &str) -> Symbols {
     }
 }
 
-/// Returns the places at which the name at an offset has to be replaced to rename it, in order. The
-/// error says why it cannot be renamed. The caller has to check the meaning of the new text.
+/// Returns, in order, the places at which the name at an offset must be replaced to rename it. The
+/// error says why it cannot be renamed. The caller must check that the new text has the same
+/// meaning.
 ///
 /// ```
 /// use mazurka::names::renaming;

@@ -34,8 +34,8 @@ pub struct Object<'a> {
 }
 
 /// Loads a compiled program into this process. It can crash the process: its constructors run now,
-/// and every search runs its code. `file` and `source` are the names and the text of its files,
-/// `set` everything else that it depends on; these identify it in records.
+/// and every search runs its code. `file` and `source` are the names and the text of its files, and
+/// `set` is everything else that it depends on. These identify the program in records.
 pub fn load(
     file: &str,
     source: &str,
@@ -64,7 +64,8 @@ impl Program {
     }
 }
 
-/// Panics, for commands that native programs do not support: the command line refuses them before.
+/// Panics. Called by commands that native programs do not support; the command line rejects them
+/// earlier.
 pub(crate) fn refuse() -> ! {
     panic!("native programs can be checked, explored, run and replayed, and nothing else")
 }
@@ -72,8 +73,8 @@ pub(crate) fn refuse() -> ! {
 impl Front for Native {
     type Machine = Machine;
 
-    /// Makes a machine for a run, perhaps of a schedule that a search has found. If a search has to
-    /// learn which accesses are steps, the same search is made first.
+    /// Creates a machine for a run, for example of a schedule that a search has found. If a search
+    /// must learn which accesses are steps, this search is repeated first.
     fn machine(&self, options: &Options) -> Machine {
         mazurka_c::set_deadline(options.limits.time);
         let mut machine = Machine::for_runs().expect("a program is loaded");
@@ -83,8 +84,7 @@ impl Front for Native {
                 limits: options.limits.clone(),
                 goal: Goal::Violation(Kinds::FAULTS),
             };
-            // If the search meets an operation that it refuses, the run refuses the operation
-            // again.
+            // If the search rejects an operation, the run rejects the operation, too.
             let _found = search_alone::<Self>(&mut machine, &search, &mut crate::quietly());
         }
         machine
@@ -101,7 +101,7 @@ impl Front for Native {
         None
     }
 
-    /// Perhaps only by defining what to observe.
+    /// Whether the program requires determinism, explicitly or by defining what to observe.
     fn asks_for_determinism(&self) -> bool {
         mazurka_c::must_agree()
     }
@@ -110,7 +110,7 @@ impl Front for Native {
         false
     }
 
-    /// Different exit codes are a violation only if that is asked for.
+    /// Different exit codes are a violation only if requested.
     fn states_other_property(&self) -> bool {
         true
     }

@@ -13,16 +13,16 @@ use mazurka_memory::Memory;
 
 use crate::solving::Solving;
 
-/// How to search.
+/// The options of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The limits.
     pub limits: Limits,
-    /// The kinds of violations that count; the default is those that the program [asks
-    /// for](crate::Program::counted).
+    /// The kinds of violations that count; by default, those that the program
+    /// [requires](crate::Program::counted).
     pub counted: Option<Kinds>,
-    /// The names of further properties that count: invariants, `ensures` and temporal ones. If
-    /// there are any, other properties are ignored, unless all of their kind count.
+    /// The names of further properties that count: invariants, `ensures` and temporal ones. If any
+    /// are given, other properties are ignored, unless all properties of their kind count.
     pub properties: Vec<String>,
     /// Which infinite runs count.
     pub fairness: Fairness,
@@ -30,22 +30,22 @@ pub struct Options {
     pub memory: Option<Memory>,
     /// Whether `check` continues until everything is explored, even after a violation.
     pub keep_going: bool,
-    /// The program that the file says it refines, for `check`.
+    /// The program that the file refines according to its `refines`, for `check`.
     pub specification: Option<Arc<crate::Program>>,
-    /// Number of workers, for engines that can have several; 0 stands for 1.
+    /// Number of workers, for engines that can have several; 0 means 1.
     pub jobs: usize,
     /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1,
-    /// `x` the initial value of a variable without one in the file. All others are 0.
+    /// `x` is the initial value of a variable that has none in the file. All other values are 0.
     pub inputs: Vec<(String, i128)>,
     /// The solver for conditions over inputs and initial values.
     pub solver: Solving,
-    /// How long a search waits for one step. The search sets it according to its time limit.
+    /// How long a search waits for one step. A search sets this according to its time limit.
     pub patience: Patience,
     /// Set when a search is over and its findings are being described.
     pub telling: Arc<AtomicBool>,
-    /// Whether `check` and `explore` determine what no execution reaches.
+    /// Whether `check` and `explore` determine which parts of the program no execution reaches.
     pub cover: bool,
-    /// The coverage of the search. The search sets it if that is wanted.
+    /// The coverage of the search. The search sets this if coverage is requested.
     pub reached: Option<Arc<Reached>>,
 }
 
@@ -65,7 +65,7 @@ impl Options {
         self.memory.filter(|&memory| memory != Memory::Sc)
     }
 
-    /// Ends the search: its findings are run again and shown.
+    /// Ends the search, before its findings are run again and shown.
     pub(crate) fn show(&self) {
         self.solver.show();
         self.patience.wait_again();
@@ -73,7 +73,7 @@ impl Options {
     }
 
     /// Returns the bounds for queries that the solver could not decide. If the solver was stopped,
-    /// the watch gives the reason.
+    /// the watch determines the reason.
     pub(crate) fn bounds_of(&self, doubts: &Doubts, watch: &mut Watch<'_>) -> Vec<Bound> {
         let over = doubts.out_of_time.then(|| {
             let progress = Progress {
@@ -112,7 +112,7 @@ impl Options {
         }
     }
 
-    /// Returns the options with the runs and properties that count according to a record.
+    /// Returns the options with the fairness and the properties that count according to a record.
     pub(crate) fn as_recorded(&self, record: Option<&OptionsRecord>) -> Self {
         let Some(record) = record else {
             return self.clone();

@@ -59,12 +59,12 @@ pub enum PermuteError {
         "runs are permuted where all values are known: give the initial values (--set) and use no `input()`"
     )]
     Unknowns,
-    /// It has ghosts, which belong to no label.
+    /// The program has ghosts, which belong to no label.
     #[error(
         "ghost variables belong to no label: leave them out, or look at all traces with `mazurka explore`"
     )]
     Ghosts,
-    /// It has an object whose operations clients call.
+    /// The program has an object whose operations clients call.
     #[error(
         "`spec object`: calls and returns belong to no label: look at all histories with `mazurka check`"
     )]
@@ -72,10 +72,10 @@ pub enum PermuteError {
     /// A run cannot be expressed over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
-    /// There is no such class to draw.
+    /// There is no class with this number.
     #[error("there is no class {wanted}: {listed} are listed; --classes N lists more")]
     NoSuchClass {
-        /// The class asked for, from 1.
+        /// The requested class, from 1.
         wanted: usize,
         /// Number of classes listed.
         listed: usize,
@@ -137,7 +137,7 @@ impl Program {
         if wanted.paper {
             labelled = labelled.with_names();
         }
-        // Runs that are shown have all their steps completed.
+        // Runs that are shown must not have steps that were broken off.
         let mut tester = front.machine(options);
         let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
         let schedule = Schedule::from_run(labelled.events(), labelled.processes());
@@ -146,7 +146,7 @@ impl Program {
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
         let mut collecting = Collecting {
-            // It takes as much memory again as the program.
+            // This takes as much memory as the program again.
             concolic: if options.patience.is_over() {
                 None
             } else {
@@ -184,7 +184,7 @@ impl Program {
                 listed: wanted.listed,
             };
             match self.any_start(&recorded, options, budget, watch) {
-                // A result that was broken off means nothing.
+                // A result that was broken off is meaningless.
                 Err(_) if options.patience.is_over() => {
                     findings.add_bound(budget.why_broken(findings.counts, watch));
                     None
@@ -195,7 +195,7 @@ impl Program {
             None
         };
         let mut machine = collecting.tester;
-        // The record names the algorithm of the paper.
+        // The record contains the name of the paper's algorithm.
         let counted = self.counted_by_explorers(options);
         let head = Head::new("permute", Algorithm::Optimal, options, counted);
         let shown = search::shown(&mut machine, &findings, head);
@@ -266,11 +266,11 @@ impl Program {
     }
 }
 
-/// Makes the run to record, to its end, and describes it with another machine.
+/// Makes the run to be recorded, up to its end, and describes it with another machine.
 fn record_run<L: Labels, M: Narrator>(
     wanted: &Permuting,
     labelled: &mut L,
-    teller: &mut M,
+    narrator: &mut M,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Run, Option<Bound>), PermuteError> {
@@ -279,12 +279,12 @@ fn record_run<L: Labels, M: Narrator>(
     match &wanted.plan {
         Plan::Seed(seed) => random = Some(Random::new(*seed)),
         Plan::Schedule(schedule) => {
-            let told = tell(teller, schedule, options, watch);
-            let (run, reached) = told.map_err(PermuteError::Schedule)?;
+            let narrated = tell(narrator, schedule, options, watch);
+            let (run, reached) = narrated.map_err(PermuteError::Schedule)?;
             (steps, bound) = (run.steps, reached);
             follow(
                 labelled,
-                &Schedule::from_run(teller.events(), teller.processes()),
+                &Schedule::from_run(narrator.events(), narrator.processes()),
             );
         }
     }
@@ -293,19 +293,19 @@ fn record_run<L: Labels, M: Narrator>(
         bound = go_on(labelled, options, watch, &mut |labelled, ready| {
             let enabled = names(labelled, ready);
             one_more(labelled, ready, random.as_mut());
-            let event = &labelled.events()[teller.events().len()];
-            // Such a step is taken back.
+            let event = &labelled.events()[narrator.events().len()];
+            // A step that was broken off is taken back.
             if !is_broken_off(&event.mishaps) {
-                let step = tell_as(teller, labelled.processes().path(event.process), event);
+                let step = narrate_event(narrator, labelled.processes().path(event.process), event);
                 steps.push(Step { enabled, ..step });
             }
         });
     }
-    let schedule = Schedule::from_run(teller.events(), teller.processes());
-    Ok((teller.told(&schedule, steps), bound))
+    let schedule = Schedule::from_run(narrator.events(), narrator.processes());
+    Ok((narrator.told(&schedule, steps), bound))
 }
 
-/// Makes a step of one of these processes, at random or of the first.
+/// Makes a step of a random one of these processes, or of the first.
 fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&mut Random>) {
     match random {
         Some(random) => {
@@ -322,12 +322,12 @@ fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&
     }
 }
 
-/// Makes a step that another machine has made, and describes it.
-fn tell_as<M: Narrator>(teller: &mut M, path: &ProcessPath, event: &Event) -> Step {
+/// Repeats a step of another machine, and describes it.
+fn narrate_event<M: Narrator>(narrator: &mut M, path: &ProcessPath, event: &Event) -> Step {
     let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
-    let process = teller.processes().find(path);
-    let told = process.map(|process| teller.tell(process, &outcomes));
-    match told {
+    let process = narrator.processes().find(path);
+    let narrated = process.map(|process| narrator.tell(process, &outcomes));
+    match narrated {
         Some(Ok(step)) => step,
         _ => panic!("a step of {path} cannot be told"),
     }
@@ -347,7 +347,7 @@ struct Recorded<'a> {
 const MOST_PAIRS: usize = 300;
 
 impl Program {
-    /// Finds the permutations of a run from any initial values, and where they disagree.
+    /// Finds the permutations of a run from any initial values, and the pairs whose results differ.
     fn any_start(
         &self,
         recorded: &Recorded<'_>,
@@ -432,7 +432,7 @@ impl Program {
     }
 }
 
-/// Makes a search for the permutations of the run of a schedule.
+/// Creates a search for the permutations of the run of a schedule.
 fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Permute> {
     let schedule = schedule.clone();
     Search {
@@ -480,7 +480,7 @@ fn order_of<M: Narrator>(
     let events = run.steps.into_iter().zip(before);
     let events = events.map(|(step, before)| {
         let before: Vec<usize> = before.iter().map(|&at| at as usize).collect();
-        // A predecessor in the past of another one needs no line.
+        // A predecessor in the past of another one needs no edge of its own.
         let direct = |&at: &usize| !before.iter().any(|&other| past.before(at, other));
         let changes = step.changes.iter();
         let changes = changes.map(|c| format!("{}: {} -> {}", c.name, c.from, c.to));
@@ -500,12 +500,12 @@ fn order_of<M: Narrator>(
     })
 }
 
-/// Collects permutations as they are found, and runs each as a test.
+/// Collects permutations as they are found, and runs each of them as a test.
 struct Collecting<M> {
-    /// Another machine, for which a permutation is only a schedule.
+    /// Another machine, which runs permutations as plain schedules.
     tester: M,
-    /// The number of labels of the permutations of one path; shorter ones are stuck. `None` if
-    /// there are several paths.
+    /// The number of labels of the permutations of one path. Shorter permutations are stuck. `None`
+    /// if there are several paths.
     length: Option<usize>,
     listed: usize,
     concolic: Option<Concolic>,
@@ -528,7 +528,7 @@ impl<M: Narrator> Collecting<M> {
         }
     }
 
-    /// Checks Theorem 15: the program produces the permutation if it is scheduled in this order.
+    /// Checks Theorem 15: if the program is scheduled in this order, it executes the permutation.
     fn test<L: Labelled>(&mut self, program: &L, schedule: &Schedule) {
         follow(&mut self.tester, schedule);
         let same = |(one, other): (&Event, &Event)| {

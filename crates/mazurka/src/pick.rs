@@ -1,21 +1,22 @@
-//! `check` chooses the engine: the first that can decide.
+//! `check` chooses the engine: the first one that can decide.
 //!
-//! Some programs have few traces and many states, others few states and huge numbers of traces; a
-//! third kind has many of both, and steps that mostly commute where they meet. The kind is not
-//! known in advance. So the engines take turns, each with a budget of steps, which is four times as
-//! large in the next round: the answer comes after at most a few times the work of the best engine.
-//! Engines do not run concurrently, and only steps are counted, so the engine that decides, the
-//! answer and the witness are always the same.
+//! Some programs have few traces and many states; others have few states and a huge number of
+//! traces; a third kind has many of both, and steps that mostly commute. The kind is not known in
+//! advance. So the engines take turns, each with a budget of steps that is four times as large in
+//! each next round. The answer comes after at most a few times the work of the best engine. Engines
+//! do not run concurrently, and only steps are counted, so the engine that decides, the answer and
+//! the witness are always the same.
 //!
-//! If it takes long, the space is cut into parts for several workers, and each part has its own
-//! budget: a finished part is finished for good, an unfinished one gets more in the next round.
-//! This too is the same for any number of workers.
+//! If the search takes long, the space is cut into parts for several workers, and each part has its
+//! own budget. A finished part is not explored again; an unfinished one gets a larger budget in the
+//! next round. The result does not depend on the number of workers.
 //!
-//! If the program may loop, merging states comes first: the other engines cannot decide if a run is
-//! infinite. The engines agree on every verdict, because they explore the same executions; only
-//! `stateful` can find a livelock, but the others then reach a bound. Only `stateful` decides
-//! temporal properties, so it is the only engine if these count. Within a limit on depth it meets
-//! everything that the others can meet, so if only that limit ends it, the others are not tried.
+//! If the program may loop, `stateful` comes first, because the other engines cannot decide
+//! anything if a run is infinite. The engines agree on every verdict, because they explore the same
+//! executions. Only `stateful` can find a livelock; the other engines then reach a bound. Only
+//! `stateful` decides temporal properties, so it is the only engine if these count. Within a limit
+//! on depth it meets everything that the others can meet, so if only that limit ends it, the others
+//! are not tried.
 
 use mazurka_core::{Bound, Kind, Limits, Semantics, StopReason};
 use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers};
@@ -29,7 +30,7 @@ const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
 /// The divisor of the budget for a part: most parts are much smaller.
 const PART_OF_BUDGET: u64 = 64;
 
-/// The question to decide.
+/// The question that the engines must decide.
 #[derive(Clone, Copy)]
 pub(crate) struct Task {
     pub goal: Goal,
@@ -69,7 +70,7 @@ pub(crate) fn decide<M: Semantics>(
                 steps: Some(steps),
                 ..all.left()
             };
-            // Limits on counts stay exact without parts.
+            // Without parts, limits on counts remain exact.
             let whole = limits.steps.is_some() || limits.executions.is_some();
             let mut found = match algorithm {
                 Algorithm::Optimal if budget >= BUDGET_IN_PARTS && !whole => {
@@ -95,8 +96,9 @@ pub(crate) fn decide<M: Semantics>(
                         limits: attempt,
                         goal,
                     };
-                    // All workers explore all states, if that is not too much; then nothing depends
-                    // on their number. Otherwise one worker decides, within the budget.
+                    // All workers explore all states, if these are not too many; then the result
+                    // does not depend on the number of workers. Otherwise one worker decides,
+                    // within the budget.
                     let all = || {
                         let search = Search {
                             limits: all.left(),
@@ -122,7 +124,7 @@ pub(crate) fn decide<M: Semantics>(
             if decided || over || found.bounds.iter().any(ends_all) {
                 return (algorithm, found);
             }
-            // It has met everything that the others can meet within the limit.
+            // The engine has met everything that the others can meet within the limit.
             let too_deep = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
             if algorithm == Algorithm::Stateful
                 && !found.broken_off
@@ -134,7 +136,7 @@ pub(crate) fn decide<M: Semantics>(
             if more && found.bounds.contains(&Bound::MaxSteps(steps)) {
                 continue;
             }
-            // A limit of the user or of the evaluator: this engine cannot do better.
+            // The limit is one of the user or of the evaluator: this engine cannot do better.
             engines.retain(|&other| other != algorithm);
             if engines.is_empty() {
                 return (algorithm, found);

@@ -39,7 +39,7 @@ pub enum NoProfile {
 }
 
 impl Program {
-    /// [`explore`](Program::explore) with one worker, and a profile of the executions.
+    /// Like [`explore`](Program::explore) with one worker, with a profile of the executions.
     pub fn explore_profile(
         &self,
         algorithm: Algorithm,
@@ -81,9 +81,10 @@ impl Program {
 /// Counts reversals by the places of their steps.
 #[derive(Default)]
 struct Profiler {
-    /// For each process, the location where it rests.
+    /// For each process, the location where it is.
     rests: Vec<u32>,
-    /// For each step of the current run, its process, and where that rested before.
+    /// For each step of the current run, its process, and the location of that process before the
+    /// step.
     run: Vec<(ProcessId, u32)>,
     reversals: FxHashMap<(u32, u32), u64>,
 }
@@ -97,7 +98,7 @@ impl Profiler {
         self.rests[at] = program.site_of(process);
     }
 
-    /// Returns the pairs, the most frequent first. Steps with the same text in the same line are
+    /// Returns the pairs, the most frequent first. Steps with the same text on the same line are
     /// merged.
     fn pairs<M: Narrator>(&self, program: &M) -> Vec<ReversedPair> {
         let key = |place: &Place| (place.line, place.column, place.text.clone());

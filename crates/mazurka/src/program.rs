@@ -15,12 +15,12 @@ use crate::tree::TreeTooLarge;
 use crate::unfold::NetTooLarge;
 use mazurka_lang::NotWeak;
 
-/// A program, read once: checked and compiled, for all commands.
+/// A program, loaded once for all commands: checked and compiled.
 ///
 /// Some of its values may be unknown: those of its inputs, and initial values.
 /// [`check`](Program::check), [`explore`](Program::explore), [`unfold`](Program::unfold),
 /// [`reach`](Program::reach), [`symbolic`](Program::symbolic) and [`prove`](Program::prove)
-/// consider all values, [`run`](Program::run) and [`replay`](Program::replay) given ones.
+/// consider all values; [`run`](Program::run) and [`replay`](Program::replay) use given values.
 ///
 /// ```
 /// use mazurka::{Options, Program, quietly};
@@ -40,11 +40,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Loads a program: ABS if the name of its file ends in `.abs`, else `.maz`. `file` is its name
-    /// in records and messages; `set` overrides constants and sets initial values of variables, as
-    /// `--set` does. Names that start with `@` are options of ABS programs: `@ignore-time`,
-    /// `@observe`, `@object`, `@product`, `@main`, and `@files`: the starts of the files that the
-    /// text was assembled from, separated by commas. The error has all mistakes in the text.
+    /// Loads a program: an ABS program if the name of its file ends in `.abs`, otherwise a `.maz`
+    /// program. `file` is the name in records and messages. `set` overrides constants and sets
+    /// initial values of variables, as `--set` does. Names that start with `@` are options of ABS
+    /// programs: `@ignore-time`, `@observe`, `@object`, `@product`, `@main`, and `@files`: the
+    /// starts of the files that the text was assembled from, separated by commas. The error
+    /// contains all mistakes in the text.
     pub fn load(
         file: &str,
         source: &str,
@@ -62,7 +63,7 @@ impl Program {
         })
     }
 
-    /// Makes a program that this record identifies.
+    /// Creates a program that this record identifies.
     pub(crate) fn new(record: ProgramRecord, language: Language) -> Self {
         Self { record, language }
     }
@@ -103,8 +104,8 @@ impl Program {
         }
     }
 
-    /// Returns the program that a search with these options explores: without the properties that
-    /// do not count if some are named, and with the fairness of the options.
+    /// Returns the program that a search with these options explores: with the fairness of the
+    /// options and, if properties are named, without those that do not count.
     pub(crate) fn asked(&self, options: &Options) -> Self {
         let mut language = self.language.clone();
         if !options.properties.is_empty() {
@@ -116,7 +117,7 @@ impl Program {
         }
     }
 
-    /// Returns the options for a search for graver violations alone.
+    /// Returns the options for a search for graver violations only.
     pub(crate) fn narrowed(&self, options: &Options, graver: Kinds) -> Options {
         let named = self.named_properties();
         let matters = |name: &&String| {
@@ -130,7 +131,7 @@ impl Program {
         }
     }
 
-    /// Returns the kinds of which all violations count.
+    /// Returns the kinds of violations that all count, whatever the property.
     pub(crate) fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
@@ -142,11 +143,11 @@ impl Program {
         options.counted.unwrap_or(asked.without(language.allowed()))
     }
 
-    /// Returns the kinds of violations that count: those of the options, if the caller has given
-    /// some, and those of the properties that the options name. The default is failures, violated
-    /// temporal properties, deadlocks and livelocks, and also different results if the file defines
-    /// what to observe or states nothing else; without those that the file allows. Temporal
-    /// properties count only if the file states some.
+    /// Returns the kinds of violations that count: the kinds in the options, if any are given, and
+    /// those of the properties that the options name. By default, failures, violated temporal
+    /// properties, deadlocks and livelocks count, and also different results if the file defines
+    /// what to observe or states no other property; the kinds that the file allows do not count.
+    /// Temporal properties count only if the file states some.
     pub fn counted(&self, options: &Options) -> Kinds {
         let named = self.named_properties().into_iter();
         let named = named.filter(|(name, _)| options.properties.contains(name));
@@ -158,8 +159,8 @@ impl Program {
         }
     }
 
-    /// Returns its named properties, invariants, `ensures` and temporal ones, each with the kind of
-    /// its violations.
+    /// Returns the named properties (invariants, `ensures` and temporal ones), each with the kind
+    /// of its violations.
     ///
     /// ```
     /// use mazurka::Program;
@@ -174,13 +175,13 @@ impl Program {
         all.map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
 
-    /// Whether it states temporal properties.
+    /// Whether the program states temporal properties.
     pub fn states_temporal(&self) -> bool {
         self.language.states_temporal()
     }
 
-    /// Whether it states something of the kind `property`: a temporal property, a `cover` or a
-    /// refinement.
+    /// Whether the program states a property of the kind `property`: a temporal property, a `cover`
+    /// or a refinement.
     pub fn states_property(&self) -> bool {
         let covers = |code: &std::sync::Arc<mazurka_lang::Code>| !code.covers().is_empty();
         let covers = self.language.maz().is_some_and(covers);
@@ -192,7 +193,7 @@ impl Program {
         counted.contains(Kind::Property).then_some(Bound::Temporal)
     }
 
-    /// Returns the bound of a search through a program whose durations take more times than are
+    /// Returns the bound of a search if durations of the program can take more times than are
     /// explored.
     pub(crate) fn leaves_out_times(&self) -> Option<Bound> {
         self.language.leaves_out_times().then_some(Bound::Times)
@@ -247,7 +248,7 @@ pub enum Refused {
          which calls came before: say --net replicated or --net stateful"
     )]
     ContextualObject,
-    /// Orders are asked for without a weak memory model.
+    /// Orders are requested without a weak memory model.
     #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
     NoOrders,
     /// There are no accesses with orders.
@@ -298,7 +299,7 @@ pub enum Refused {
     TreeTooLarge(#[from] TreeTooLarge),
 }
 
-/// Returns 128 bits of the text and the settings, the same on every machine.
+/// Returns 128 bits of a hash of the text and the settings, the same on every machine.
 pub(crate) fn hash(source: &str, set: &[(String, String)]) -> String {
     let mut fingerprint = text(Fingerprint::EMPTY, source);
     for (name, value) in set {

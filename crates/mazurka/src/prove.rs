@@ -1,7 +1,7 @@
 //! `prove` and `check-proof`: dynamic logic about a program.
 //!
-//! A proof is for all initial values and all schedules. Independent code checks it again, which
-//! makes steps without the code of the search. docs/prove.md describes the formulas and the rules.
+//! A proof is for all initial values and all schedules. Independent code checks it, without using
+//! the search's code for steps. docs/prove.md describes the formulas and the rules.
 //!
 //! ```
 //! use mazurka::prove::ProveOptions;
@@ -55,15 +55,16 @@ pub use mazurka_logic::DeadlockFree;
 pub struct ProveOptions {
     /// Whether goals reached by commuting steps are merged (DL-POR).
     pub reduce: bool,
-    /// Whether goals whose assumptions contradict each other are closed at once.
+    /// Whether goals with contradictory assumptions are closed immediately.
     pub feasible: bool,
-    /// Whether to show also that no state deadlocks.
+    /// Whether to prove, too, that no state deadlocks.
     pub deadlock: bool,
     /// How often a loop without an invariant may be unfolded.
     pub unfold: u32,
-    /// Whether the proofs are written; if not, they have no goals, which is enough for an answer.
+    /// Whether the proofs are written. If not, they have no goals; that is enough for an answer.
     pub write: bool,
-    /// Whether the OS process ends afterwards: then the system frees the memory of the search.
+    /// Whether the operating-system process ends afterwards. Then the system frees the memory of
+    /// the search.
     pub leave: bool,
     /// The solver.
     pub solver: Solving,
@@ -89,7 +90,7 @@ impl Default for ProveOptions {
 
 const NO_KNOWN_START: &str = "no initial values are known that satisfy what the program `requires`";
 
-/// A program and the goals that are proved about it.
+/// A program and the goals to be proved about it.
 #[derive(Clone, Copy)]
 struct ProofSubject<'p> {
     record: &'p ProgramRecord,
@@ -97,8 +98,8 @@ struct ProofSubject<'p> {
     program: &'p hir::Program,
 }
 
-/// A goal, and its program: with copies of processes, and with the processes that the goal itself
-/// defines.
+/// A goal, and the program that it is about, with copies of processes and with the processes that
+/// the goal itself defines.
 struct PosedGoal<'p> {
     source: Cow<'p, str>,
     program: Cow<'p, hir::Program>,
@@ -129,7 +130,7 @@ pub enum ProveError {
     /// The calculus has no rule for a goal or program.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// Each access is a step.
+    /// In the program, each access is a step.
     #[error(
         "there are rules for whole statements, not for each access, because an invariant would have to speak of what the test of its loop has read so far: write `atomicity statement`, with statements that read or write one shared variable each, such as `let t = x; x := t + 1` for `x := x + 1`, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
@@ -139,17 +140,17 @@ pub enum ProveError {
         "there is no rule for `{0}`: put the reason to stop into the loop's condition, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Leave(&'static str),
-    /// It has ghosts, which are written in the step before.
+    /// The program has ghosts, which are written in the previous step.
     #[error(
         "there is no rule for ghost variables: declare them `var`, and write them in an `atomic` block with the step that they belong to"
     )]
     Ghosts,
-    /// It has channels without a capacity, which are explored up to a limit.
+    /// The program has channels without a capacity, which are explored only up to a limit.
     #[error(
         "there is no rule for a channel without a capacity: give it one, `chan c[4]: …`, or explore the program with `mazurka check`"
     )]
     Unbounded,
-    /// It has an object whose operations clients call.
+    /// The program has an object whose operations clients call.
     #[error(
         "there is no rule for `spec object`: histories are decided by `mazurka check` and `mazurka explore`"
     )]
@@ -159,8 +160,7 @@ pub enum ProveError {
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
     )]
     ToldApart,
-    /// No values satisfy what the program requires. Every goal would then be proved, which would
-    /// show nothing.
+    /// No values satisfy the `requires` of the program. Then every goal would hold vacuously.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
     NoStart,
     /// The solver is not installed.
@@ -204,7 +204,7 @@ pub enum ProofProblem {
         /// The file.
         file: String,
     },
-    /// It may be about no run at all.
+    /// It may be about no run, because no initial values may exist.
     #[error("{NO_KNOWN_START}: {0}")]
     NoKnownStart(Why),
     /// The proof is invalid.
@@ -243,8 +243,9 @@ impl Program {
         })
     }
 
-    /// Proves goals or, if there are none, what the file states: its `prove` declarations and its
-    /// `ensures`. The assertions and invariants of the file belong to every goal with a box.
+    /// Proves the given goals or, if there are none, those of the file: its `prove` declarations
+    /// and its `ensures`. The assertions and invariants of the file belong to every goal with a
+    /// box.
     pub fn prove(
         &self,
         goals: &[String],
@@ -254,8 +255,8 @@ impl Program {
         self.subject()?.prove(goals, options, watch)
     }
 
-    /// Checks proofs about this program with independent code, and returns what each shows about
-    /// deadlocks. Of the options, only the solver and the limits on time and memory apply.
+    /// Checks proofs about this program with independent code, and returns for each what it proves
+    /// about deadlocks. Of the options, only the solver and the limits on time and memory apply.
     pub fn check_proof(
         &self,
         file: &ProofFile,
@@ -266,7 +267,7 @@ impl Program {
         self.subject()?.check(file, options, watch)
     }
 
-    /// Returns the text of a goal; if there is no goal, describes what the file states.
+    /// Returns the text of a goal. If there is no goal, describes the specification in the file.
     pub fn stated(&self, goal: Option<&str>) -> Result<String, ProveError> {
         Ok(self.subject()?.stated(goal))
     }
@@ -279,7 +280,7 @@ impl ProofSubject<'_> {
         goals.map(|goal| goal.formula.clone()).collect()
     }
 
-    /// Parses a goal, with the processes that it defines itself.
+    /// Parses a goal, including the processes that it defines itself.
     fn pose(&self, goal: Option<&str>) -> Result<PosedGoal<'_>, ProveError> {
         if self.program.atomicity == Atomicity::Access {
             return Err(ProveError::Access);
@@ -381,7 +382,7 @@ impl ProofSubject<'_> {
             witnesses.extend(shown.and_then(|shown| shown.witness));
             file.proofs.push(found.proof);
         }
-        // Temporal properties are part of what the file states.
+        // Temporal properties are part of the specification in the file.
         if wanted.contains(&None) && !self.program.temporal.is_empty() {
             bounds.push(Bound::Temporal);
         }
@@ -481,8 +482,8 @@ impl ProofSubject<'_> {
         )?)
     }
 
-    /// Returns an error if no initial values satisfy what the program requires. The inner error
-    /// says why that is not known.
+    /// Returns an error if no initial values satisfy the `requires` of the program. The inner error
+    /// says why this is unknown.
     fn can_start(&self, solver: &Solving) -> Result<Result<(), Why>, ProveError> {
         if self.program.requires.is_empty() {
             return Ok(Ok(()));
@@ -510,7 +511,7 @@ impl ProofSubject<'_> {
         Ok(solving.assemble(Effort::default().conflicts)?)
     }
 
-    /// Runs a refutation. Only violations that occur in the run count.
+    /// Runs a refutation. Only violations that occur in this run count.
     fn evidence(
         &self,
         goal: Option<&str>,
@@ -557,8 +558,8 @@ impl ProofSubject<'_> {
         })
     }
 
-    /// Returns the initial values of a refutation, one for each cell; `None` if one of them is not
-    /// a number.
+    /// Returns the initial values of a refutation, one for each cell; returns `None` if one of them
+    /// is not a number.
     fn start(&self, no: &Refutation) -> Option<Vec<i64>> {
         let given = |name: &str| {
             let known = no.values.iter().find(|(known, _)| known == name);
@@ -624,7 +625,7 @@ impl ProofSubject<'_> {
 struct Evidence {
     /// The initial values, and the values of inputs.
     values: Vec<(String, String)>,
-    /// A run of each box on the way, if there is a box.
+    /// A run of each box on the way to the violation, if there is a box.
     witness: Option<Witness>,
 }
 
@@ -666,21 +667,21 @@ impl RefutationRunner<'_> {
         let inputs = wanted.inputs.iter();
         let code = code.with_inputs(inputs.map(|(name, value)| (name.as_str(), *value)));
         let mut machine = Machine::new(Arc::new(code), self.limits.local);
-        let told = evidence::tell(&mut machine, &wanted.schedule).ok()?;
+        let narrated = evidence::tell(&mut machine, &wanted.schedule).ok()?;
         if !evidence::bounds_of_run(&machine, self.limits).is_empty() {
             return None;
         }
-        let mut run = told.run;
-        // The initial values of the run are shown if they are not those of the program.
+        let mut run = narrated.run;
+        // The initial values of the run are shown if they differ from those of the program.
         if depth > 0 || cells != self.start {
             let start = mazurka_core::Narrator::narrate(&mut machine, &Schedule::default()).ok()?;
             run.inputs.splice(0..0, start.state);
             mazurka_core::Narrator::narrate(&mut machine, &wanted.schedule).ok()?;
         }
         let ending = run.ending;
-        self.wrong = match told.failures.first() {
+        self.wrong = match narrated.failures.first() {
             Some(mishap) => Some(evidence::failure(&mut machine, run.clone(), mishap)),
-            None if told.deadlocked && self.deadlock => {
+            None if narrated.deadlocked && self.deadlock => {
                 Some(evidence::deadlock(&mut machine, run.clone()))
             }
             None => None,
@@ -698,7 +699,7 @@ impl RefutationRunner<'_> {
     }
 }
 
-/// Returns the program that a box runs: only these processes, from these values.
+/// Returns the program that a box runs: only these processes, from these initial values.
 fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Program {
     let mut program = program.clone();
     program.requires.clear();
@@ -715,8 +716,8 @@ fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Pro
     program
 }
 
-/// Refuses a program with ghosts or channels without a capacity, or in which a loop or a procedure
-/// is left before its end.
+/// Rejects a program with ghosts or channels without a capacity, or in which a loop or a procedure
+/// may be left before its end.
 fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     let procedures = program.procedures.iter().map(|procedure| &procedure.body);
     let processes = program.processes.iter().map(|process| &process.body);
@@ -756,8 +757,8 @@ fn outcome(goal: String, found: &Outcome, shown: Option<&Evidence>) -> GoalOutco
     let (closed, counts) = (found.closed, found.counts);
     let witness = shown.and_then(|shown| shown.witness.as_ref());
     let stuck = witness.is_some_and(|witness| witness.kind == Kind::Deadlock);
-    // Only a complete proof shows that there is no deadlock: the goals processed so far say nothing
-    // about the others.
+    // Only a complete proof shows that there is no deadlock: the goals processed so far do not
+    // cover the others.
     let deadlock_free = if closed {
         (found.deadlock_free == DeadlockFree::Program).then_some(true)
     } else {

@@ -51,7 +51,7 @@ pub enum Reachability {
     Reachable,
     /// No execution reaches it.
     Unreachable,
-    /// A bound was hit before it was found.
+    /// A bound was hit before the state was found.
     Unknown,
 }
 
@@ -66,7 +66,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns its name.
+    /// Returns the name of the method.
     pub fn name(self) -> &'static str {
         match self {
             Method::Search => "search",
@@ -75,19 +75,20 @@ impl Method {
     }
 }
 
-/// Where to search for a state, and how.
+/// The net in which to search for a state, and the method.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach {
     /// The net that is searched.
     pub net: Unfold,
-    /// How it is searched.
+    /// The method of the search.
     pub method: Method,
 }
 
 /// The record of a search for a state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachRecord {
-    /// The common record. The verdict is violated if the state can be reached, verified if not.
+    /// The common record. The verdict is `Violated` if the state can be reached, and `Verified` if
+    /// not.
     #[serde(flatten)]
     pub record: Record,
     /// The property.
@@ -114,13 +115,13 @@ pub struct StateProperty {
     property: Property,
 }
 
-/// The question to a net.
+/// The question about the states of a net.
 struct NetQuestion<'a> {
     property: &'a Property,
     processes: Vec<ProcessPath>,
     /// The budget for the answer.
     budget: Budget<'a>,
-    /// Whether a number in the property exceeded 64 bits somewhere.
+    /// Whether a number in the property exceeded 64 bits in some state.
     out_of_range: Cell<bool>,
 }
 
@@ -154,7 +155,7 @@ impl<'a> NetQuestion<'a> {
         at.map_or_else(V::default, |at| values[at])
     }
 
-    /// Whether it holds in the current state.
+    /// Whether the property holds in the current state.
     fn holds_now(&self, machine: &Machine) -> bool {
         let cells = self.property.cells().iter();
         let values: Vec<i64> = cells.map(|&cell| machine.value(cell)).collect();
@@ -205,7 +206,7 @@ impl Question<Machine> for NetQuestion<'_> {
     }
 }
 
-/// The question for some inputs: values are terms over them.
+/// The question for programs with inputs: values are terms over the inputs.
 impl Question<SymbolicMachine> for NetQuestion<'_> {
     type Value = Option<Term>;
 
@@ -279,16 +280,16 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, Refused> {
-        self.tells_returns_apart(how.net.kind)?;
+        self.distinguishes_returns(how.net.kind)?;
         let options = &options.started();
         let budget = Budget::new(&options.limits);
-        let asked = NetQuestion::new(&wanted.property, budget);
+        let question = NetQuestion::new(&wanted.property, budget);
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
-        let (looked, mut found) = match self.language.for_all() {
-            Some(program) => reach_for_all(program, &asked, how, options, watch)?,
-            None => reach_with_numbers(code, &asked, how, options, watch)?,
+        let (outcome, mut found) = match self.language.for_all() {
+            Some(program) => reach_for_all(program, &question, how, options, watch)?,
+            None => reach_with_numbers(code, &question, how, options, watch)?,
         };
-        let answer = match (&looked.run, found.bounds.is_empty()) {
+        let answer = match (&outcome.run, found.bounds.is_empty()) {
             (Some(_), _) => Reachability::Reachable,
             (None, true) => Reachability::Unreachable,
             (None, false) => Reachability::Unknown,
@@ -314,81 +315,90 @@ impl Program {
             net: how.net.kind.to_string(),
             method: how.method.name().to_owned(),
             tests,
-            markings: looked.markings,
-            run: looked.run,
+            markings: outcome.markings,
+            run: outcome.run,
         })
     }
 }
 
-/// Decides it for a program whose values are all known.
+/// Decides the question for a program whose values are all known.
 fn reach_with_numbers(
     code: &Arc<Code>,
-    asked: &NetQuestion<'_>,
+    question: &NetQuestion<'_>,
     how: Reach,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(ReachSearch, Findings), Refused> {
     let mut machine = code.machine_for_a_search(options);
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
-    let mut tick = ticker(asked.budget, &net.found, watch);
-    let looked = match how.method {
-        Method::Search => net.reach(&mut machine, asked, &mut tick),
-        Method::Smt => solve(&mut net, &mut machine, asked, &mut tick, |_, structure| {
-            translation::solve(structure, asked.property, &options.solver)
-        })?,
+    let mut tick = ticker(question.budget, &net.found, watch);
+    let outcome = match how.method {
+        Method::Search => net.reach(&mut machine, question, &mut tick),
+        Method::Smt => solve(
+            &mut net,
+            &mut machine,
+            question,
+            &mut tick,
+            |_, structure| translation::solve(structure, question.property, &options.solver),
+        )?,
     };
     drop(tick);
-    let looked = note(looked, asked.budget, &mut net.found, watch);
-    let shown = looked
+    let outcome = note(outcome, question.budget, &mut net.found, watch);
+    let shown = outcome
         .0
-        .and_then(|schedule| shown(&mut machine, &schedule, asked, &mut net.found));
-    if asked.out_of_range.get() {
+        .and_then(|schedule| shown(&mut machine, &schedule, question, &mut net.found));
+    if question.out_of_range.get() {
         net.found.add_bound(Bound::IntRange);
     }
-    let looked = ReachSearch {
+    let outcome = ReachSearch {
         run: shown,
-        markings: looked.1,
+        markings: outcome.1,
     };
-    Ok((looked, net.found))
+    Ok((outcome, net.found))
 }
 
-/// Decides it for some inputs, which the solver finds.
+/// Decides the question for some inputs, which the solver finds.
 fn reach_for_all(
     program: &ForAll,
-    asked: &NetQuestion<'_>,
+    question: &NetQuestion<'_>,
     how: Reach,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(ReachSearch, Findings), Refused> {
     let mut machine = program.whole_for_nets(options)?;
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
-    let mut tick = ticker(asked.budget, &net.found, watch);
-    let looked = match how.method {
-        Method::Search => net.reach(&mut machine, asked, &mut tick),
+    let mut tick = ticker(question.budget, &net.found, watch);
+    let outcome = match how.method {
+        Method::Search => net.reach(&mut machine, question, &mut tick),
         Method::Smt => solve(
             &mut net,
             &mut machine,
-            asked,
+            question,
             &mut tick,
             |machine, structure| {
                 machine.back_to(0);
-                translation::solve_for_inputs(machine, structure, asked.property, &options.solver)
+                translation::solve_for_inputs(
+                    machine,
+                    structure,
+                    question.property,
+                    &options.solver,
+                )
             },
         )?,
     };
     drop(tick);
-    let (schedule, markings) = note(looked, asked.budget, &mut net.found, watch);
+    let (schedule, markings) = note(outcome, question.budget, &mut net.found, watch);
     options.show();
     let run = schedule.and_then(|schedule| {
         follow(&mut machine, &schedule);
-        if asked.property.deadlock() && ending(&machine) != Ending::Deadlock {
-            // A step in which a process keeps waiting was made too late, so the solution is not a
-            // run.
+        if question.property.deadlock() && ending(&machine) != Ending::Deadlock {
+            // In the solution, a step in which a process keeps waiting comes too late, so the
+            // solution is not a run.
             net.found.add_bound(Bound::Undecided);
             return None;
         }
-        let lines = asked.lines(machine.processes(), |process| machine.line(process));
-        let run = machine.concrete_where(asked.property, &asked.points(&lines));
+        let lines = question.lines(machine.processes(), |process| machine.line(process));
+        let run = machine.concrete_where(question.property, &question.points(&lines));
         let Some(run) = run else {
             net.found.add_bound(Bound::Undecided);
             return None;
@@ -399,7 +409,7 @@ fn reach_for_all(
         bounds
             .into_iter()
             .for_each(|bound| net.found.add_bound(bound));
-        fits.then(|| shown(&mut machine, &run.schedule, asked, &mut net.found))?
+        fits.then(|| shown(&mut machine, &run.schedule, question, &mut net.found))?
     });
     doubt(&machine, options, &mut net.found, watch);
     Ok((ReachSearch { run, markings }, net.found))
@@ -426,15 +436,15 @@ fn ticker<'a>(
 /// giving up.
 type ReachOutcome = ControlFlow<Bound, (Option<Schedule>, u64)>;
 
-/// Asks a solver.
+/// Solves the question with a solver.
 fn solve<E: Execution, Q: Question<E>>(
     net: &mut Unfolding,
     machine: &mut E,
-    asked: &Q,
+    question: &Q,
     tick: &mut dyn FnMut() -> ControlFlow<Bound>,
     solver: impl FnOnce(&mut E, &Structure<Q::Value>) -> Result<Solved, Refused>,
 ) -> Result<ReachOutcome, Refused> {
-    let structure = match net.structure(machine, asked, tick) {
+    let structure = match net.structure(machine, question, tick) {
         ControlFlow::Break(bound) => return Ok(ControlFlow::Break(bound)),
         ControlFlow::Continue(structure) => structure,
     };
@@ -447,14 +457,14 @@ fn solve<E: Execution, Q: Question<E>>(
     })
 }
 
-/// Notes a bound that was hit. A limit may have stopped a solver that did not decide.
+/// Records a bound that was hit. A limit may have stopped a solver that did not decide.
 fn note(
-    looked: ReachOutcome,
+    outcome: ReachOutcome,
     budget: Budget<'_>,
     found: &mut Findings,
     watch: &mut Watch<'_>,
 ) -> (Option<Schedule>, u64) {
-    match looked {
+    match outcome {
         ControlFlow::Continue(answer) => answer,
         ControlFlow::Break(bound) => {
             let by = match bound {
@@ -468,37 +478,37 @@ fn note(
     }
 }
 
-/// Returns the shortest schedule to the state that is found with a fixed effort, if there is time.
-fn nearest(machine: &mut Machine, schedule: &Schedule, asked: &NetQuestion<'_>) -> Schedule {
-    if asked.budget.time().is_break() {
+/// Returns the shortest schedule to the state that a fixed effort finds, if there is time.
+fn nearest(machine: &mut Machine, schedule: &Schedule, question: &NetQuestion<'_>) -> Schedule {
+    if question.budget.time().is_break() {
         return schedule.clone();
     }
     // Exceeding the range during this search does not affect the answer.
-    let out_of_range = asked.out_of_range.get();
+    let out_of_range = question.out_of_range.get();
     let most = schedule.0.len().saturating_sub(1);
-    let shorter = shortest(machine, most, &mut |machine| asked.holds_now(machine));
-    asked.out_of_range.set(out_of_range);
+    let shorter = shortest(machine, most, &mut |machine| question.holds_now(machine));
+    question.out_of_range.set(out_of_range);
     shorter.unwrap_or_else(|| schedule.clone())
 }
 
-/// Runs the schedule, and checks the property again. `None` if a number in the property exceeds 64
-/// bits, which is a bound.
+/// Runs the schedule, and checks the property again. Returns `None` if a number in the property
+/// exceeds 64 bits, which is a bound.
 fn shown(
     machine: &mut Machine,
     schedule: &Schedule,
-    asked: &NetQuestion<'_>,
+    question: &NetQuestion<'_>,
     found: &mut Findings,
 ) -> Option<Run> {
-    let schedule = &nearest(machine, schedule, asked);
+    let schedule = &nearest(machine, schedule, question);
     let run = match machine.narrate(schedule) {
         Ok(run) => run,
         Err(error) => panic!("a schedule of the net does not run: {error}"),
     };
-    if asked.holds_now(machine) {
+    if question.holds_now(machine) {
         return Some(run);
     }
     // Over numbers a guard may exceed 64 bits, so that the run is not a deadlock.
-    let left = asked.out_of_range.get() || asked.property.deadlock();
+    let left = question.out_of_range.get() || question.property.deadlock();
     assert!(left, "the run does not reach the state: {schedule}");
     found.add_bound(Bound::IntRange);
     None

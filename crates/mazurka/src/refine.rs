@@ -1,4 +1,4 @@
-//! `refines "other.maz" via { x -> y }`: whether every run of a program corresponds to one of its
+//! `refines "other.maz" via { x -> y }`: whether every run of a program corresponds to a run of its
 //! specification.
 //!
 //! The search is `refine` of the explorers; this file defines what is observed, starts the search,
@@ -52,13 +52,13 @@ impl Program {
         self.language.maz()?.program().refinement.as_ref()
     }
 
-    /// Returns the file of its specification, as the program names it: it is in the folder of the
+    /// Returns the file of the specification, as the program names it. It is in the folder of the
     /// program or below.
     pub fn refines(&self) -> Option<&str> {
         self.refinement().map(|stated| stated.file.as_str())
     }
 
-    /// Whether it declares a constant of this name that is not an array.
+    /// Whether the program declares a constant of this name that is not an array.
     pub fn has_constant(&self, name: &str) -> bool {
         let code = self.language.maz();
         code.is_some_and(|code| code.program().constants.contains(name))
@@ -190,7 +190,7 @@ impl Program {
         }
         if let Some((schedule, excess)) = found.broken {
             options.show();
-            // The other machine is in the middle of its states.
+            // The other machine is in one of the states of the search.
             let mut fresh = Machine::new(code.clone(), limits.local);
             let run = retell(&mut fresh, &schedule).run;
             record
@@ -235,7 +235,7 @@ impl Program {
 
     /// Returns the evidence again, for a run that has been replayed; the error says why it is not
     /// evidence.
-    pub(crate) fn excess_again(
+    pub(crate) fn replayed_excess(
         &self,
         run: Run,
         old: &Record,

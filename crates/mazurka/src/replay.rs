@@ -51,7 +51,7 @@ pub enum RecordingError {
     /// It is not JSON, or does not have this shape.
     #[error("this is not a record of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
-    /// It has another version.
+    /// The record has an unsupported version.
     #[error(
         "this record has version {found}, and this Mazurka reads versions {OLDEST_VERSION} to {VERSION}; replay it with the Mazurka that wrote it, or make it again"
     )]
@@ -78,7 +78,7 @@ impl Recording {
                     found: version.to_string(),
                 });
             }
-            None => {} // The shape is wrong, and the message will say what is missing.
+            None => {} // The shape is wrong, and the error will name the missing field.
         }
         Ok(serde_json::from_value(value)?)
     }
@@ -103,7 +103,7 @@ pub enum ReplayProblem {
         /// The hash of the current program.
         now: String,
     },
-    /// There is no run in it.
+    /// The record contains no run.
     #[error("there is nothing to replay: the record has no witness and no run")]
     Nothing,
     /// Its violation has no run.
@@ -117,21 +117,21 @@ pub enum ReplayProblem {
     /// A schedule cannot be parsed.
     #[error(transparent)]
     Schedule(#[from] ParseScheduleError),
-    /// The run differs.
+    /// The run differs from the recorded one.
     #[error("the run diverges at step {step}: {what}")]
     Diverged {
         /// The step, from 1.
         step: usize,
-        /// What was recorded, and what happened.
+        /// What was recorded, and what happened instead.
         what: String,
     },
-    /// The steps are the same, but the violation is not.
+    /// The steps are the same, but the violation does not occur again.
     #[error("all steps are as recorded, but {0}")]
     Changed(String),
 }
 
 impl ReplayProblem {
-    /// Returns why a record has no run to replay.
+    /// Returns the reason why a record has no run to replay.
     pub fn without_runs(record: &Record) -> Self {
         let unreached = |cover: &CoverRecord| cover.answer == CoverAnswer::Unreached;
         if record.covers.iter().any(unreached) {
@@ -145,9 +145,9 @@ impl ReplayProblem {
 }
 
 impl Program {
-    /// Runs every recorded run again and compares each step: the ready processes, the label, what
-    /// it read and changed. The returned record is a new one; its witnesses are those that were
-    /// reproduced.
+    /// Runs every recorded run again and compares each step: the ready processes, the label, and
+    /// the values that it read and changed. Returns a new record whose witnesses are the reproduced
+    /// ones.
     pub fn replay(
         &self,
         recording: &Recording,
@@ -158,8 +158,8 @@ impl Program {
         on_any_front!(asked.language, front => self.replay_on(front, recording, options))
     }
 
-    /// Returns the schedule of a recorded run: of the run in a record of `run`, else of the first
-    /// witness.
+    /// Returns the schedule of a recorded run: of the run in a record of `run`, or otherwise of the
+    /// first witness.
     ///
     /// ```
     /// use mazurka::replay::Recording;
@@ -188,7 +188,7 @@ impl Program {
         Ok(run.schedule.parse()?)
     }
 
-    /// Checks that a record is of this program.
+    /// Checks that a record belongs to this program.
     fn check_recorded(&self, old: &Record) -> Result<(), ReplayProblem> {
         if old.program.hash == self.record().hash {
             Ok(())
@@ -238,8 +238,8 @@ impl Program {
             let run = witness.runs.first();
             let mut new = match run.filter(|_| witness.message.starts_with(EXCEEDS)) {
                 Some(run) => {
-                    let told = same_run(&mut machine(&run.inputs), run, words)?;
-                    let shown = self.excess_again(told.run, old, options);
+                    let narrated = same_run(&mut machine(&run.inputs), run, words)?;
+                    let shown = self.replayed_excess(narrated.run, old, options);
                     shown.map_err(ReplayProblem::Changed)?
                 }
                 None => replay_witness(&mut machine(&witness.inputs()), witness, words)?,
@@ -296,11 +296,11 @@ impl Program {
     }
 }
 
-/// Whether labels and messages must be the same.
+/// Whether labels and messages must be the same as recorded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextCheck {
     Compared,
-    /// The record has an older version, with other words.
+    /// The record has an older version, with different texts.
     Ignored,
 }
 
@@ -308,7 +308,7 @@ fn has_nondeterminism(witnesses: &[Witness]) -> bool {
     witnesses.iter().any(|w| w.kind == Kind::Nondeterminism)
 }
 
-/// Replays one witness, and checks that the violation occurs again.
+/// Replays one witness, and checks that its violation occurs again.
 fn replay_witness<M: Narrator + Semantics>(
     machine: &mut M,
     old: &Witness,
@@ -352,7 +352,7 @@ fn replay_witness<M: Narrator + Semantics>(
         (Kind::Livelock, [run]) => {
             let narrated = same_run(machine, run, words)?;
             match evidence::livelock(machine, narrated.run) {
-                // Records that are older than lassos do not say where the cycle begins.
+                // Records without lassos, which are older, do not contain the start of the cycle.
                 Some(new) if old.lasso.is_some_and(|stem| Some(stem) != new.lasso) => {
                     changed("their cycle begins at another step")
                 }
@@ -384,8 +384,8 @@ fn failure_again<M: Narrator>(
 ) -> Option<Mishap> {
     let mut failures = failures.iter().copied();
     failures.find(|mishap| {
-        let told = evidence::as_it_failed(machine, mishap, |m| m.explain(mishap));
-        let (message, place) = told;
+        let narrated = evidence::in_failing_state(machine, mishap, |m| m.explain(mishap));
+        let (message, place) = narrated;
         place == old.place && (words == TextCheck::Ignored || message == old.message)
     })
 }
@@ -419,7 +419,7 @@ fn same_run<M: Narrator>(
     Ok(narrated)
 }
 
-/// Checks that a run is the same.
+/// Checks that a run is the same as the recorded one.
 pub(crate) fn same_steps(old: &Run, new: &Run) -> Result<(), ReplayProblem> {
     for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
         if let Some(what) = difference(was, is) {
@@ -446,7 +446,8 @@ pub(crate) fn same_steps(old: &Run, new: &Run) -> Result<(), ReplayProblem> {
 
 /// Returns the most important difference, if any.
 fn difference(was: &Step, is: &Step) -> Option<String> {
-    // Marks are not part of the step. Locks follow from the label, and older records have none.
+    // Marks are not part of the step. Locks follow from the label, and older records do not contain
+    // them.
     let unmarked = |step: &Step| Step {
         racing: false,
         locks: Vec::new(),

@@ -1,6 +1,6 @@
 //! `run`: one execution, by a given schedule or at random.
 //!
-//! A [`Plan`] determines the execution. The verdict of its [`RunRecord`] is about this run alone.
+//! A [`Plan`] determines the execution. The verdict of its [`RunRecord`] applies to this run only.
 //!
 //! ```
 //! use mazurka::run::Plan;
@@ -48,7 +48,7 @@ pub enum Plan {
 
 /// The record of one run: the common record, and the run.
 ///
-/// The verdict is about this run alone.
+/// The verdict applies to this run only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The common record.
@@ -56,20 +56,20 @@ pub struct RunRecord {
     pub record: Record,
     /// The seed, if the run was random.
     pub seed: Option<u64>,
-    /// The processes that could make the next step, if the run stops early.
+    /// The processes that could make the next step, if the run stopped early.
     pub ready: Vec<String>,
     /// The run.
     pub run: Run,
-    /// The run over symbolic initial values, if asked for: see [`Program::path`].
+    /// The run over symbolic initial values, if requested: see [`Program::path`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathRecord>,
-    /// Whether another run is equivalent, if asked for: see [`Program::compare_runs`].
+    /// Whether another run is equivalent, if requested: see [`Program::compare_runs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedRuns>,
-    /// The events ι⟨W, R⟩ of the run, if asked for: see [`Program::path_events`].
+    /// The events ι⟨W, R⟩ of the run, if requested: see [`Program::path_events`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<PathEvent>,
-    /// The run as a sequential program, if asked for: see [`Program::linearised`].
+    /// The run as a sequential program, if requested: see [`Program::linearised`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linearised: Option<String>,
 }
@@ -117,7 +117,7 @@ impl Program {
         let record =
             on_any_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
         if let Some(program) = asked.language.for_all() {
-            // The type of an input is known only where the program asks for it.
+            // The type of an input is known only when the program reads it.
             let mut machine = program.machine(options);
             if let Ok(schedule) = record.run.schedule.parse() {
                 follow(&mut machine, &schedule);
@@ -249,9 +249,9 @@ impl Program {
         })
     }
 
-    /// Returns a run as the guarded-command paper records it. Its steps are the labels of θ; this
-    /// is path(θ), the effect of θ, and which of its labels could have gone the other way (a guard
-    /// could not).
+    /// Returns a run as the guarded-command paper records it. Its steps are the labels of θ. The
+    /// result contains path(θ), the effect of θ, and the labels that could have taken another
+    /// branch (a guard could not).
     ///
     /// ```
     /// use mazurka::run::Plan;
@@ -299,7 +299,7 @@ impl Program {
     }
 }
 
-/// Runs a schedule, and describes it, to its end or to a bound.
+/// Runs a schedule to its end or to a bound, and describes the run.
 pub(crate) fn tell<M: Narrator>(
     machine: &mut M,
     schedule: &Schedule,
@@ -339,7 +339,7 @@ pub(crate) fn names<E: Execution + ?Sized>(program: &E, some: &[ProcessId]) -> V
     some.iter().map(name).collect()
 }
 
-/// Returns the counts of a run, or of a proof, with this many steps.
+/// Returns the counts of a run or a proof with this many steps.
 pub(crate) fn steps_made(steps: u64) -> Counts {
     Counts {
         steps,
@@ -347,7 +347,7 @@ pub(crate) fn steps_made(steps: u64) -> Counts {
     }
 }
 
-/// Makes steps until no process can, or a bound is hit.
+/// Makes steps until no process can make one, or a bound is hit.
 pub(crate) fn go_on<E: Execution + ?Sized>(
     machine: &mut E,
     options: &Options,
@@ -383,13 +383,14 @@ pub(crate) fn go_on<E: Execution + ?Sized>(
     }
 }
 
-/// Returns one of these at random.
+/// Returns one of these processes at random.
 pub(crate) fn one_of(ready: &[ProcessId], random: &mut Random) -> ProcessId {
     ready[random.below(ready.len() as u64) as usize]
 }
 
-/// Makes one step, with a random outcome for each of its `choose` expressions. Only the step itself
-/// shows which outcomes are possible, so it is made again for each.
+/// Makes one step, with a random outcome for each of its `choose` expressions. The possible
+/// outcomes are known only when the step has been made, so the step is made again for each
+/// `choose`.
 pub(crate) fn by_chance<E: Execution + ?Sized, T>(
     machine: &mut E,
     random: &mut Random,

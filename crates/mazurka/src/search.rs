@@ -297,6 +297,8 @@ impl Program {
             },
         )?;
         self.look_at_refinement(&mut record, options, &account, watch)?;
+        // Parts of the work have only what is left of the time.
+        account.restate(&mut record.scope.bounds);
         if account.over().is_none() {
             record.explanation = self.explanation(&record, options, watch);
         }

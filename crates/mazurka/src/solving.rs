@@ -45,9 +45,9 @@ pub struct Solving {
     pub cross_check: bool,
     /// The log of queries.
     pub log: Option<QueryLog>,
-    /// Queries are broken off when this is set.
+    /// Set to break off all queries.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Queries are broken off at this time. A search sets it according to its time limit.
+    /// The time at which queries are broken off. A search sets it according to its time limit.
     pub deadline: Deadline,
 }
 
@@ -81,12 +81,12 @@ impl Solving {
         }
     }
 
-    /// Ends the search, so that its findings are shown.
+    /// Ends the search, before its findings are shown.
     pub(crate) fn show(&self) {
         self.deadline.put_off(FOR_EVIDENCE);
     }
 
-    /// Assembles a solver whose embedded one gives up on a query after this many conflicts.
+    /// Assembles a solver. Its embedded solver gives up on a query after this many conflicts.
     pub(crate) fn assemble(&self, conflicts: u64) -> Result<Box<dyn Solver + Send>, Missing> {
         let log = self.log.clone().map(|log| -> Box<dyn FnMut(_) + Send> {
             Box::new(move |logged: mazurka_smt::Logged| {

@@ -14,8 +14,8 @@ use crate::{Algorithm, Options, Program, Watch};
 const MOST_STATES: usize = 200;
 
 impl Program {
-    /// [`explore`](Program::explore) with [`Algorithm::Stateful`], and the graph of the states: all
-    /// of them or, if there are many, the 200 nearest to the initial one.
+    /// Like [`explore`](Program::explore) with [`Algorithm::Stateful`], and returns the graph of
+    /// the states, too: all states or, if there are many, the 200 nearest to the initial state.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -37,7 +37,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> (Record, StateGraph) {
         let mut machine = front.machine(options);
-        // The picture has all states.
+        // The picture needs all states.
         let algorithm = Algorithm::StatefulAs(Merging {
             reduced: false,
             symmetric: false,

@@ -1,8 +1,8 @@
 //! `step`: one execution by hand, forwards and backwards.
 //!
-//! A [`Stepper`] is in a state of a run. It shows which processes can make a step and what each
-//! would do, makes one of these steps, and goes back. Its steps are a schedule, so the run can be
-//! [recorded](Stepper::record) like any other.
+//! A [`Stepper`] is in a state of a run. It shows which processes can make a step, and the effect
+//! of each step. It can make one of these steps, and go back. Its steps are a schedule, so the run
+//! can be [recorded](Stepper::record) like any other.
 //!
 //! ```
 //! use mazurka::{Options, Program, Verdict, quietly};
@@ -39,8 +39,8 @@ pub use mazurka_core::{HeldLock, NextSteps, Situation, Standing};
 /// Limit on the next steps of one process that are shown: its `choose` may have a million outcomes.
 const MOST_OUTCOMES: usize = 8;
 
-/// A run that is made by hand: a program in a state of a run, with the steps that led there and
-/// those that were taken back. The module's documentation has an example.
+/// A run that is made by hand: a program in a state of a run, with the steps that led there and the
+/// steps that were taken back. The documentation of the module has an example.
 pub struct Stepper<'a> {
     program: &'a Program,
     options: Options,
@@ -58,7 +58,7 @@ pub enum StepProblem {
     /// There is no such process in this state.
     #[error("there is no process {0} now")]
     NoSuchProcess(String),
-    /// It waits.
+    /// The process waits.
     #[error("{process} has to wait for {what}{held}")]
     Waits {
         /// The process.
@@ -68,15 +68,15 @@ pub enum StepProblem {
         /// The process that holds it, if there is one.
         held: String,
     },
-    /// It has ended, or was halted.
+    /// The process has ended, or was halted.
     #[error("{process} {why}")]
     Over {
         /// The process.
         process: String,
-        /// Why it makes no more steps.
+        /// Why it cannot make further steps.
         why: &'static str,
     },
-    /// It has several outcomes, and none was given.
+    /// The step has several outcomes, and none was given.
     #[error("{process} chooses: say {}", .steps.join(" or "))]
     Chooses {
         /// The process.
@@ -84,7 +84,7 @@ pub enum StepProblem {
         /// The possible steps, in the notation of schedules.
         steps: Vec<String>,
     },
-    /// It does not have the given outcome.
+    /// The step does not have the given outcome.
     #[error("{process} cannot choose that: say {}", .steps.join(" or "))]
     NoSuchOutcome {
         /// The process.
@@ -92,7 +92,7 @@ pub enum StepProblem {
         /// The possible steps, in the notation of schedules.
         steps: Vec<String>,
     },
-    /// More outcomes were given than it chooses.
+    /// More outcomes were given than the step chooses.
     #[error("{process} chooses {} here, and more values are given", values(*.chosen))]
     TooManyOutcomes {
         /// The process.
@@ -103,12 +103,12 @@ pub enum StepProblem {
     /// The step took too long.
     #[error("the step was broken off: {0}")]
     BrokenOff(Bound),
-    /// The step asks for an input that cannot have its given value.
+    /// The step reads an input that cannot have its given value.
     #[error(transparent)]
     Input(#[from] UnfitInput),
 }
 
-/// `no value`, `1 value`, `2 values`.
+/// Returns `no value`, `1 value`, `2 values` and so on.
 fn values(count: usize) -> String {
     match count {
         0 => "no value".to_owned(),
@@ -118,8 +118,8 @@ fn values(count: usize) -> String {
 }
 
 impl Program {
-    /// Starts a run by hand, before its first step. The error is an initial value that does not
-    /// fit.
+    /// Starts a run by hand, before its first step. The error is an initial value that its variable
+    /// cannot have.
     pub fn stepper(&self, options: &Options) -> Result<Stepper<'_>, RunError> {
         let options = options.started();
         let machine: Box<dyn Narrator> =
@@ -148,7 +148,7 @@ impl Stepper<'_> {
         self.steps.len()
     }
 
-    /// Returns the processes that can make a step, by the names to show.
+    /// Returns the names to show of the processes that can make a step.
     pub fn ready_names(&self) -> Vec<String> {
         let ready = with_status(&*self.machine, Status::Ready);
         ready
@@ -167,13 +167,14 @@ impl Stepper<'_> {
         self.machine.told(&self.schedule(), self.steps.clone())
     }
 
-    /// Returns the record of the run so far, as [`Program::run`] makes it, with its violations.
+    /// Returns the record of the run so far, with its violations, as [`Program::run`] would return
+    /// it.
     pub fn record(&self, watch: &mut Watch<'_>) -> Result<RunRecord, RunError> {
         let plan = Plan::Schedule(self.schedule());
         self.program.run(&plan, &self.options, watch)
     }
 
-    /// Returns the possible next steps. A process that chooses has one for each outcome.
+    /// Returns the possible next steps. A process with a `choose` has one for each outcome.
     pub fn next_steps(&mut self) -> NextSteps {
         let mut next = NextSteps::default();
         for process in with_status(&*self.machine, Status::Ready) {
@@ -214,28 +215,29 @@ impl Stepper<'_> {
         }
     }
 
-    /// Makes the steps of a schedule from here on. If one cannot be made, those before it are.
+    /// Makes the steps of a schedule from here on. If a step cannot be made, the earlier ones are
+    /// kept.
     pub fn make(&mut self, schedule: &Schedule) -> Result<(), StepProblem> {
         schedule.0.iter().try_for_each(|step| self.make_one(step))
     }
 
-    /// Goes to the end of another schedule, or stays here if a step of it cannot be made. The error
-    /// has the number of that step, from 1.
+    /// Goes to the end of another schedule, or stays in the current state if one of its steps
+    /// cannot be made. The error contains the number of that step, from 1.
     pub fn go_to(&mut self, schedule: &Schedule) -> Result<(), (usize, StepProblem)> {
-        let (here, told) = (self.schedule(), std::mem::take(&mut self.steps));
+        let (here, narrated) = (self.schedule(), std::mem::take(&mut self.steps));
         let ahead = std::mem::take(&mut self.ahead);
         self.machine.back_to(0);
-        let gone = self.make(schedule);
-        gone.map_err(|problem| {
+        let result = self.make(schedule);
+        result.map_err(|problem| {
             let failed = self.steps.len() + 1;
             self.machine.back_to(0);
             crate::run::follow(&mut *self.machine, &here);
-            (self.steps, self.ahead) = (told, ahead);
+            (self.steps, self.ahead) = (narrated, ahead);
             (failed, problem)
         })
     }
 
-    /// Takes back up to `steps` steps. Returns their number.
+    /// Takes back at most `steps` steps. Returns the number of steps taken back.
     pub fn back(&mut self, steps: usize) -> usize {
         let depth = self.steps.len().saturating_sub(steps);
         let mut taken = self.schedule().0.split_off(depth);
@@ -246,7 +248,7 @@ impl Stepper<'_> {
         count
     }
 
-    /// Makes up to `steps` steps again that were taken back. Returns their number.
+    /// Makes at most `steps` steps again that were taken back. Returns their number.
     pub fn redo(&mut self, steps: usize) -> Result<usize, StepProblem> {
         for made in 0..steps {
             let Some(step) = self.ahead.last().cloned() else {
@@ -309,14 +311,14 @@ impl Stepper<'_> {
         Ok(bound.filter(|bound| Some(*bound) != enough.map(Bound::MaxSteps)))
     }
 
-    /// Makes one step. If it is the one that was taken back last, the others can still be made
-    /// again.
+    /// Makes one step. If this step was taken back last, the other steps taken back can still be
+    /// made again.
     fn make_one(&mut self, step: &ScheduledStep) -> Result<(), StepProblem> {
         let depth = self.steps.len();
         let process = self.ready(step)?;
         let enabled = names(&*self.machine, &with_status(&*self.machine, Status::Ready));
-        let told = match self.machine.tell(process, &step.outcomes) {
-            Ok(told) => told,
+        let narrated = match self.machine.tell(process, &step.outcomes) {
+            Ok(narrated) => narrated,
             Err(StepError::NoSuchOutcome | StepError::NotReady) => {
                 let (process, steps) = (self.name(process), self.spelled(process, &[]));
                 return Err(StepProblem::NoSuchOutcome { process, steps });
@@ -326,7 +328,10 @@ impl Stepper<'_> {
             self.machine.back_to(depth);
             return Err(problem);
         }
-        self.steps.push(Step { enabled, ..told });
+        self.steps.push(Step {
+            enabled,
+            ..narrated
+        });
         if let Err(problem) = self.check_inputs() {
             self.retreat(depth);
             return Err(problem);
@@ -397,7 +402,7 @@ impl Stepper<'_> {
         }
     }
 
-    /// Returns the next steps of a process that begin with some outcomes, and whether there are
+    /// Returns the next steps of a process whose outcomes begin with `given`, and whether there are
     /// more.
     fn outcomes(&mut self, process: ProcessId, given: &[i64]) -> (Vec<Step>, bool) {
         let depth = self.machine.events().len();
@@ -423,7 +428,7 @@ impl Stepper<'_> {
         }
     }
 
-    /// Returns the same in the notation of schedules.
+    /// Returns the result of `outcomes` in the notation of schedules.
     fn spelled(&mut self, process: ProcessId, given: &[i64]) -> Vec<String> {
         let name = self.name(process);
         let (steps, more) = self.outcomes(process, given);
@@ -438,14 +443,14 @@ impl Stepper<'_> {
         all
     }
 
-    /// Checks that the inputs that the run has asked for can have their given values.
+    /// Checks that the inputs that the run has read can have their given values.
     fn check_inputs(&self) -> Result<(), StepProblem> {
         if self.options.inputs.is_empty() {
             return Ok(());
         }
         match self.record(&mut quietly()) {
             Err(RunError::Input(unfit)) => Err(StepProblem::Input(unfit)),
-            // A run that was made can be made again.
+            // A run that was made can be repeated.
             _ => Ok(()),
         }
     }
@@ -464,7 +469,7 @@ impl Stepper<'_> {
         self.machine.name_of(self.machine.processes().path(process))
     }
 
-    /// Returns the same with the names of processes instead of their numbers.
+    /// Returns the value with the names of processes instead of their numbers.
     fn named(&self, waiting: &Waiting) -> Waiting {
         let name = |number: &str| match number.parse() {
             Ok(path) => self.machine.name_of(&path),

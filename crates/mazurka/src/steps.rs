@@ -5,8 +5,8 @@ use mazurka_lang::StepPlace;
 use crate::Program;
 
 impl Program {
-    /// Returns the places of a program where steps begin, with the variables that each may touch;
-    /// none for C.
+    /// Returns the places of a program where steps begin, with the variables that each may touch.
+    /// The list is empty for C.
     ///
     /// ```
     /// let source = "var x: int = 0  process { x := 1; let y = 2 }";

@@ -1,8 +1,8 @@
 //! `symbolic`: all final symbolic states of a program, which may have unknown values.
 //!
-//! A variable without an initial value stands for all values of its type. A [`Reduction`]
-//! determines which symbolic states are merged. [`Program::symbolic`] has an example;
-//! docs/symbolic.md has the details.
+//! A variable without an initial value may have every value of its type. A [`Reduction`] determines
+//! which symbolic states are merged. [`Program::symbolic`] has an example; docs/symbolic.md has the
+//! details.
 
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ pub struct SymbolicRecord {
 }
 
 impl Program {
-    /// Executes the program symbolically, to its last state. Possible failures and deadlocks are
-    /// violations; without the check of feasibility, it is not known whether they are possible.
+    /// Executes the program symbolically, to its last states. Possible failures and deadlocks are
+    /// violations. Without the check of feasibility it is unknown whether they are possible.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -88,7 +88,7 @@ impl Program {
             return Err(Refused::Object);
         }
         // Without the check of feasibility, steps are counted as in the prototype: leaving a loop
-        // that has used up its bound is a step.
+        // whose bound is used up is a step.
         let exits = !wanted.feasible;
         let code = Arc::new(compile_symbolic(code.program(), code.source(), exits));
         let mut machine = if wanted.feasible {
@@ -111,7 +111,7 @@ impl Program {
         options.show();
         if wanted.paths {
             machine.restore(&start);
-            collecting.tell_paths(&mut machine, &code);
+            collecting.describe_paths(&mut machine, &code);
         }
         let suspicious =
             found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
@@ -200,7 +200,7 @@ impl Program {
 struct Collecting {
     most: usize,
     listed: Vec<SymbolicStateRecord>,
-    /// For each of these, the run that ended there.
+    /// The run that ended in each recorded state.
     runs: Vec<Schedule>,
     /// States that were not expanded, and the runs to them.
     open: Vec<SymbolicStateRecord>,
@@ -269,7 +269,7 @@ impl Audience<SymbolicMachine> for Collecting {
 
 impl Collecting {
     /// Describes the symbolic path of every recorded state (Definition 2).
-    fn tell_paths(&mut self, machine: &mut SymbolicMachine, code: &Code) {
+    fn describe_paths(&mut self, machine: &mut SymbolicMachine, code: &Code) {
         let listed = self.listed.iter_mut().zip(&self.runs);
         for (state, run) in listed.chain(self.open.iter_mut().zip(&self.open_runs)) {
             machine.back_to(0);
@@ -300,8 +300,8 @@ impl Collecting {
         }
     }
 
-    /// Finds values for everything that was recorded, and runs it with these. Returns whether a
-    /// violation occurred again.
+    /// Finds values for every recorded state and mishap, and repeats the runs with these values.
+    /// Returns whether a violation occurred again.
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);
@@ -329,8 +329,8 @@ impl Collecting {
     }
 }
 
-/// Reduces the current run to what happens before a mishap of its last step: another process may
-/// have had a false `assume`, which is not needed.
+/// Reduces the current run to the events that happen before a mishap of its last step, because
+/// another process may have had a false `assume`, which is not needed.
 fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     let events = machine.events();
     if let Some(last) = events.last()
@@ -344,8 +344,8 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     machine.start_all();
 }
 
-/// Runs the current run with concrete values. Returns how it ends, and the values. `None` if no
-/// values are known, if a step was too much for a machine, or if the mishap does not occur again.
+/// Runs the current run with concrete values. Returns how it ends, and the values. Returns `None`
+/// if no values are known, if a machine gave up on a step, or if the mishap does not occur again.
 fn run_again(
     machine: &SymbolicMachine,
     mishap: Option<&Mishap>,
@@ -379,7 +379,7 @@ fn run_again(
     Some((ending(&program), concrete.values))
 }
 
-/// Returns the value of a variable; 0 if it has none.
+/// Returns the given value of a variable; 0 if it has none.
 fn given_value(values: &[Binding], name: &str) -> Option<i64> {
     let known = values.iter().find(|binding| binding.name == name);
     // A `u64` is stored as the bits of an `i64`.

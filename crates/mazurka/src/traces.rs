@@ -48,14 +48,14 @@ pub enum NotLinear {
         /// The label.
         label: String,
     },
-    /// The program does something else than the run.
+    /// The resulting program does not behave like the run.
     #[error("the labels of this run, one after the other, do not do what the run did: {0}")]
     Differs(String),
 }
 
 impl Program {
-    /// Compares two runs. If they are not equivalent, returns the first two steps of the first that
-    /// are in another order in the second, or the first step that the second does not have.
+    /// Compares two runs. If they are not equivalent, returns the first two steps of the first run
+    /// whose order differs in the second, or the first step that the second run does not have.
     ///
     /// ```
     /// use mazurka::{Options, Program};
@@ -84,8 +84,8 @@ impl Program {
         })
     }
 
-    /// Returns the schedule of the normal form of a run: among its minimal steps, that of the first
-    /// process comes first, and so on.
+    /// Returns the schedule of the normal form of a run: it repeatedly takes, among the minimal
+    /// steps, the one of the first process.
     ///
     /// ```
     /// use mazurka::{Options, Program};
@@ -113,8 +113,9 @@ impl Program {
     }
 
     /// Returns the run as a program of one process, g(θ): its labels one after the other, without
-    /// the names of processes. It starts with the same values and, by Theorem 8, can make all of
-    /// its steps. This function checks that it does, and that it ends with the same values.
+    /// the names of processes. The program starts with the same values and, by Theorem 8, can make
+    /// all of its steps. This function checks that it makes them and that it ends with the same
+    /// values.
     ///
     /// ```
     /// use mazurka::run::Plan;
@@ -174,7 +175,7 @@ impl Program {
     }
 }
 
-/// Returns options with the values that a run was given.
+/// Returns options with the initial values and inputs of a run.
 fn given(run: &Run) -> Options {
     let value = |text: &str| crate::unknowns::parse_input(text);
     let inputs = run.inputs.iter();
@@ -278,7 +279,7 @@ fn declarations(program: &hir::Program, start: &Run) -> String {
     text
 }
 
-/// Returns a label as a statement; `None` if the step does more than its label says.
+/// Returns a label as a statement, or `None` if the step does more than its label shows.
 fn statement(step: &Step, files: &[Part]) -> Option<String> {
     let mut outcomes = step.outcomes.iter();
     let label = match step.label.split_once(" [chose ") {
@@ -312,7 +313,7 @@ fn statement(step: &Step, files: &[Part]) -> Option<String> {
     })
 }
 
-/// Returns a label without the file of its statement, if that is an included one.
+/// Returns a label without the file of its statement, if that file is an included one.
 fn without_file<'l>(label: &'l str, files: &[Part]) -> &'l str {
     let mut rests = files.iter().filter_map(|file| {
         let rest = label.strip_prefix('(')?.strip_prefix(&*file.name)?;
@@ -321,7 +322,7 @@ fn without_file<'l>(label: &'l str, files: &[Part]) -> &'l str {
     rests.next().unwrap_or(label)
 }
 
-/// Returns a text without the name of the procedure that it is in.
+/// Returns a text without the name of the enclosing procedure.
 fn without_procedure(text: &str) -> &str {
     match text.split_once(": ") {
         Some((name, rest)) if name.chars().all(|c| c.is_alphanumeric() || c == '_') => rest,
@@ -329,7 +330,7 @@ fn without_procedure(text: &str) -> &str {
     }
 }
 
-/// Returns a text with the chosen values instead of each `choose(…)`.
+/// Returns a text in which each `choose(…)` is replaced by the chosen value.
 fn chosen<'a>(text: &str, outcomes: &mut impl Iterator<Item = &'a i64>) -> Option<String> {
     let mut text = text.to_owned();
     while let Some(start) = text.find("choose(") {
@@ -387,7 +388,7 @@ impl Program {
     }
 }
 
-/// Makes an event of a path, from the accesses of its step.
+/// Creates an event of a path from the accesses of its step.
 pub(crate) fn path_event(
     cell_name: &dyn Fn(u32) -> String,
     process: String,

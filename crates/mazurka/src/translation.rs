@@ -1,9 +1,9 @@
-//! Translates a net into a formula: an assignment says which events have happened, and a solver
-//! searches for one.
+//! Translates a net into a formula: an assignment determines which events have happened, and a
+//! solver searches for an assignment.
 //!
 //! Thesis, section 6.2. There is a variable for each event, and for each variable of the property.
-//! Conditions need none: whether one is marked follows from the event that makes it and those that
-//! take it.
+//! Conditions need no variables: whether a condition is marked follows from the event that makes it
+//! and the events that take it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -17,10 +17,11 @@
 //! | (D2) final | a thread that has ended is left out |
 //!
 //! Deviation: (C3) is stated for each reader and taker of a condition and the condition's *turn*,
-//! instead of for each pair of them, because there are far too many pairs (`Translation::order`).
+//! instead of for each pair of reader and taker, because there are far too many pairs
+//! (`Translation::order`).
 //!
-//! With inputs the values of cells are terms over them, and the formula is built with the terms of
-//! the symbolic machine.
+//! With inputs, the values of cells are terms over the inputs, and the formula is built with the
+//! terms of the symbolic machine.
 //!
 //! Deviation: the net stores the places where a step is *not* possible, for locks, guards and joins
 //! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so the formula need
@@ -40,12 +41,12 @@ use crate::solving::Solving;
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
-/// The answer of a solver: the events that have happened, if the state can be reached; `None` if it
-/// did not decide.
+/// The answer of a solver: the events that have happened, if the state can be reached; `None` if
+/// the solver did not decide.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
-/// A value that can be turned into a term: a number, or a value that is already a term. A known
-/// value has no sort of its own.
+/// A value that can be turned into a term: a number, or a value that is already a term. A number
+/// has no sort of its own.
 pub(crate) trait Value: Copy {
     /// Returns the value as a term of a sort.
     fn term(self, terms: &mut Terms, sort: Sort) -> Term;
@@ -69,7 +70,7 @@ impl Value for Option<Term> {
     }
 }
 
-/// Asks the solver whether a configuration of a net has a property.
+/// Determines with the solver whether a configuration of a net has a property.
 pub(crate) fn solve(
     net: &Structure<i64>,
     property: &Property,
@@ -121,7 +122,7 @@ fn happened(answer: &Answer, events: &[Term]) -> Solved {
 /// The constraints of a formula, and the variables of the events.
 type Formula = (Vec<Term>, Vec<Term>);
 
-/// Returns the formula, and the variables of the events; `None` if there is no time to build it.
+/// Returns the formula and the variables of the events, or `None` if there is no time to build it.
 fn translate<V: Value>(
     terms: &mut Terms,
     net: &Structure<V>,
@@ -156,20 +157,20 @@ struct Translation<'a, V> {
     events: Vec<Term>,
     net: &'a Structure<V>,
     property: &'a Property,
-    /// For each cell of the property, its variable, once it is met.
+    /// For each cell of the property, its variable, if it has been created.
     cells: Vec<Option<Term>>,
     points: Vec<Term>,
     /// Number of variables of chains.
     links: usize,
-    /// For each condition that was needed, whether it is marked.
+    /// For each condition that was needed, the term that says whether it is marked.
     marks: FxHashMap<usize, Term>,
     deadline: &'a Deadline,
-    /// Whether the deadline has passed: the result is discarded, so the loops end.
+    /// Whether the deadline has passed. Then the result is discarded, so the loops end.
     late: bool,
 }
 
 impl<V: Value> Translation<'_, V> {
-    /// States which sets of events are configurations.
+    /// Adds constraints on which sets of events are configurations.
     fn events_and_order(&mut self) {
         let net = self.net;
         for event in 0..net.needs.len() {
@@ -203,7 +204,7 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// States what holds in the state after them.
+    /// Adds constraints on the state after the events.
     fn state(&mut self) -> Result<(), NotTranslated> {
         let net = self.net;
         for (event, conditions) in &net.constraints {
@@ -231,8 +232,8 @@ impl<V: Value> Translation<'_, V> {
         Ok(())
     }
 
-    /// States that each process has ended or is where its next step is not possible, and that not
-    /// all have ended.
+    /// Adds the constraints that each process has ended or is at a place where its next step is not
+    /// possible, and that not all have ended.
     fn deadlock(&mut self) {
         let net = self.net;
         let mut waits = Vec::new();
@@ -267,8 +268,8 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// States that at most one of these events happens: a variable for each says that it or one
-    /// before it has happened.
+    /// Adds the constraint that at most one of these events happens. For each event, a variable
+    /// says whether this event or an earlier one in the list has happened.
     fn at_most_one(&mut self, events: &[usize]) {
         let Some((&first, rest)) = events.split_first() else {
             return;
@@ -289,9 +290,9 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Adds order numbers: causes come first, and readers before the event that takes what they
-    /// read. The *turn* of a condition is a number between its readers and its takers, so that
-    /// there is a constraint for each of these instead of for each pair.
+    /// Adds order numbers: causes come first, and readers come before the event that takes the
+    /// condition that they read. The *turn* of a condition is a number between its readers and its
+    /// takers, so that there is a constraint for each of these instead of for each pair.
     fn order(&mut self) {
         let net = self.net;
         let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;
@@ -339,7 +340,7 @@ impl<V: Value> Translation<'_, V> {
         marked
     }
 
-    /// Whether something that an event has made is still there.
+    /// Whether a condition or thread that an event has made is still marked.
     fn marked(&mut self, producer: Option<usize>, takers: &[usize]) -> Term {
         let taken = takers.iter().map(|&taker| self.events[taker]);
         let taken: Vec<Term> = taken.collect();
@@ -467,8 +468,8 @@ fn sort(ty: Type) -> Sort {
 mod tests {
     use super::*;
 
-    /// A condition that half of the events read and half of them take has a constraint for each of
-    /// them, not for each pair.
+    /// If half of the events read a condition and the other half take it, there is a constraint for
+    /// each event, not for each pair.
     #[test]
     fn the_formula_grows_with_the_net_and_not_with_pairs_of_events() {
         let source = "var x: int = 0  process { x := 1 }";

@@ -1,4 +1,4 @@
-//! Records the tree that an exploration walks, for a picture.
+//! Records the tree of an exploration, for a picture.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 const MOST_NODES: u64 = 500;
 /// Limit on the states of a list.
 const MOST_LISTED: u64 = 200_000;
-/// Limit on the steps that are described for a list; further steps have no text.
+/// Limit on the number of steps that are described for a list; further steps have no text.
 const MOST_TOLD: usize = 2_000_000;
 
 /// A tree that is too large to be drawn.
@@ -37,7 +37,7 @@ pub struct TreeTooLarge {
 }
 
 impl Program {
-    /// [`explore`](Program::explore), and the tree that was walked.
+    /// Like [`explore`](Program::explore), and returns the tree of the exploration.
     pub fn explore_tree(
         &self,
         algorithm: Algorithm,
@@ -154,7 +154,7 @@ fn grown<E: Semantics>(
     }
 }
 
-/// The description of the state after a run, and of its last step.
+/// The description of the last step of a run and of the state after it.
 #[derive(Default)]
 struct StateText {
     process: String,
@@ -179,7 +179,7 @@ impl StateText {
     }
 }
 
-/// Returns a run, and the mishap of its final state.
+/// Runs a schedule. Returns the run, and the mishap of its final state.
 fn narrated<M: Narrator>(machine: &mut M, schedule: &Schedule) -> (Run, Option<String>) {
     let run = match machine.narrate(schedule) {
         Ok(run) => run,
@@ -205,7 +205,7 @@ fn state_text<M: Narrator>(machine: &mut M, schedule: &Schedule) -> StateText {
     }
 }
 
-/// Describes the states for all inputs of the path: the values of variables are terms.
+/// Describes the state of a path for all inputs: the values of variables are terms.
 fn state_text_for_inputs(
     machine: &mut SymbolicMachine,
     names: &Machine,
@@ -265,7 +265,7 @@ struct TreeObserver {
     path: Vec<usize>,
     /// Number of steps made.
     met: u64,
-    /// From this many steps on, nothing is recorded.
+    /// From this number of steps on, no step is recorded.
     most: u64,
 }
 
@@ -315,7 +315,7 @@ impl<E: Execution> Observer<E> for TreeObserver {
             Ending::Final => Leaf::Final,
             Ending::Deadlock => Leaf::Deadlock,
             Ending::Failure => Leaf::Failure,
-            // If states are merged, a run ends with its first false `assume`.
+            // If states are merged, a run ends at its first false `assume`.
             Ending::Discarded | Ending::Open => Leaf::Discarded,
             Ending::Lost => Leaf::Cut,
         });
@@ -336,12 +336,12 @@ pub(crate) fn named(run: &Run, step: &Step) -> String {
 
 impl TreeObserver {
     /// Returns the tree, with descriptions. Runs of length `depth` were cut.
-    fn tree(&self, depth: usize, mut tell: impl FnMut(usize) -> StateText) -> Tree {
+    fn tree(&self, depth: usize, mut describe: impl FnMut(usize) -> StateText) -> Tree {
         let races = self.races();
         let mut nodes: Vec<TreeNode> = Vec::with_capacity(self.nodes.len());
         let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for (at, (node, races)) in self.nodes.iter().zip(races).enumerate() {
-            let told = tell(at);
+            let text = describe(at);
             let steps = node.parent.map_or(0, |parent| depths[parent] + 1);
             depths.push(steps);
             let leaf = match (node.leaf, node.children.is_empty()) {
@@ -350,17 +350,17 @@ impl TreeObserver {
                 (None, true) if node.left && steps < depth => Some(Leaf::Blocked),
                 (None, true) => Some(Leaf::Cut),
             };
-            let broken = told.broken.filter(|_| leaf == Some(Leaf::Failure));
+            let broken = text.broken.filter(|_| leaf == Some(Leaf::Failure));
             // A parent comes before its children.
-            if let (Some(parent), true) = (node.parent, told.decides) {
+            if let (Some(parent), true) = (node.parent, text.decides) {
                 nodes[parent].branches = true;
             }
             nodes.push(TreeNode {
                 parent: node.parent,
-                process: told.process,
-                label: told.label,
-                state: told.state,
-                mishap: told.mishap.or(broken),
+                process: text.process,
+                label: text.label,
+                state: text.state,
+                mishap: text.mishap.or(broken),
                 races,
                 leaf,
                 branches: false,
@@ -390,8 +390,8 @@ impl TreeObserver {
     fn words<M: Narrator>(&self, machine: &mut M) -> Vec<StateText> {
         let mut words: Vec<Option<StateText>> = self.nodes.iter().map(|_| None).collect();
         let mut left = MOST_TOLD;
-        // States come before their successors: the last one without a description is the end of a
-        // run.
+        // States come before their successors, so the last state without a description is the end
+        // of a run.
         for end in (1..self.nodes.len()).rev() {
             if words[end].is_some() {
                 continue;
@@ -405,13 +405,13 @@ impl TreeObserver {
             for (&at, step) in path.iter().zip(&run.steps) {
                 words[at].get_or_insert_with(|| StateText::step(&run, step));
             }
-            if let Some(told) = &mut words[end] {
-                told.broken = broken;
+            if let Some(text) = &mut words[end] {
+                text.broken = broken;
             }
         }
-        let or_numbers = |(told, node): (Option<StateText>, &TreeState)| {
+        let or_numbers = |(text, node): (Option<StateText>, &TreeState)| {
             let step = node.step.iter().map(|(step, _)| step.clone());
-            told.unwrap_or_else(|| StateText {
+            text.unwrap_or_else(|| StateText {
                 process: Schedule(step.collect()).to_string(),
                 ..StateText::default()
             })
@@ -420,7 +420,7 @@ impl TreeObserver {
     }
 
     /// Returns, for each node, the races of the step to it. If the search has tried another step
-    /// from a state, the reason is a race if the first run through that step reaches one that
+    /// from a state, the reason is a race if the first run through that step reaches a step that
     /// conflicts with an earlier choice.
     fn races(&self) -> Vec<Vec<TreeRace>> {
         let mut races = vec![Vec::new(); self.nodes.len()];

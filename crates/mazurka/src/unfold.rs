@@ -1,7 +1,7 @@
 //! `unfold`: a net built from as few tests as possible.
 //!
-//! The net contains all executions, and failures and deadlocks are found in it whether or not a
-//! test has met them. docs/unfold.md has the details.
+//! The net contains all executions. Failures and deadlocks are found in the net even if no test has
+//! met them. docs/unfold.md has the details.
 //!
 //! ```
 //! use mazurka::unfold::{NetKind, Unfold};
@@ -85,14 +85,14 @@ pub struct NetTooLarge {
 
 impl Program {
     /// Builds a net from tests. Failures and deadlocks are violations. Not all final states are
-    /// examined, so it can refute determinism but not verify it.
+    /// examined, so this can refute determinism but not verify it.
     pub fn unfold(
         &self,
         wanted: Unfold,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
-        self.tells_returns_apart(wanted.kind)?;
+        self.distinguishes_returns(wanted.kind)?;
         if let Some(program) = self.language.for_all() {
             let mut net = SymbolicNet::build(program, wanted, options, watch, &mut ())?;
             return Ok(self.symbolic_net_record(wanted, &mut net, watch));
@@ -109,7 +109,7 @@ impl Program {
     /// Checks that a net of this kind has a separate event for each return of an operation. The
     /// result of a return depends on the calls before it. These calls read the variable that the
     /// return writes, and in a contextual net such reads are not part of the past.
-    pub(crate) fn tells_returns_apart(&self, kind: NetKind) -> Result<(), Refused> {
+    pub(crate) fn distinguishes_returns(&self, kind: NetKind) -> Result<(), Refused> {
         let object = |code: &Arc<Code>| code.program().linearizable.is_some();
         if kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
             Err(Refused::ContextualObject)
@@ -118,8 +118,8 @@ impl Program {
         }
     }
 
-    /// Unfolds like [`unfold`](Program::unfold). Every test goes to the sink as the record of a
-    /// run, with the inputs that lead to it.
+    /// Like [`unfold`](Program::unfold), and passes every test to the sink, as the record of a run
+    /// with the inputs that lead to it.
     pub fn unfold_tests(
         &self,
         wanted: Unfold,
@@ -127,7 +127,7 @@ impl Program {
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
     ) -> Result<UnfoldRecord, Refused> {
-        self.tells_returns_apart(wanted.kind)?;
+        self.distinguishes_returns(wanted.kind)?;
         let mut tests = 0;
         let mut test = |schedule: Schedule, inputs: &[Binding]| {
             let options = Options {
@@ -248,7 +248,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(UnfoldRecord, Net), Refused> {
-        self.tells_returns_apart(wanted.kind)?;
+        self.distinguishes_returns(wanted.kind)?;
         let small = |net: &Unfolding| match subject.draw(net).1.len() {
             events if events > MOST_EVENTS => Err(NetTooLarge { events }),
             _ => Ok(()),
@@ -345,7 +345,7 @@ impl Program {
         let shown = failures_and_deadlock(machine, options, found, &evidence_time, counted);
         let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let mut record = self.record_of(head, found, shown);
-        // Results are terms here, and different terms may have equal values.
+        // Results are terms here, and different terms may have the same value.
         record.deterministic = None;
         record
     }
@@ -394,7 +394,7 @@ impl SymbolicNet {
     }
 }
 
-/// Passes on every complete run.
+/// Forwards every complete run.
 struct EachRun<F>(F);
 
 impl<E: Execution, F: FnMut(&E)> Observer<E> for EachRun<F> {
@@ -407,7 +407,7 @@ fn schedule_of<E: Execution>(program: &E) -> Schedule {
     Schedule::from_run(program.events(), program.processes())
 }
 
-/// Makes the record of an unfolding.
+/// Creates the record of an unfolding.
 fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64) -> UnfoldRecord {
     record.algorithm = "unfold".to_owned();
     debug_assert!(record.verdict != Verdict::Verified || record.scope.bounds.is_empty());
@@ -444,7 +444,7 @@ enum Subject {
 }
 
 impl Subject {
-    /// Returns the drawing and, for each of its events, one of the net.
+    /// Returns the drawing and, for each of its events, an event of the net.
     fn draw(self, net: &Unfolding) -> (Drawing, Vec<usize>) {
         match (self, net.draw_model()) {
             (Subject::Model, Some((model, events))) => (model.clone(), events),
@@ -453,10 +453,10 @@ impl Subject {
     }
 }
 
-/// The label of an event, and its mishap if it has one.
+/// The label of an event, and its mishap, if any.
 pub(crate) type EventLabel = (String, Option<String>);
 
-/// Runs a schedule again, and returns the label of its last step.
+/// Repeats a schedule, and returns the label of its last step.
 fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabel {
     match machine.narrate(schedule) {
         Ok(run) => run.steps.into_iter().last().map_or_else(
@@ -467,8 +467,7 @@ fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabe
     }
 }
 
-/// Returns the label like `label_of_last`, with inputs that lead to the event, and with the
-/// constraint of the step.
+/// Like `label_of_last`, with inputs that lead to the event, and with the constraint of the step.
 pub(crate) fn label_for_inputs(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,
@@ -489,11 +488,11 @@ pub(crate) fn label_for_inputs(
         (LastStep::Stay, _) => ("waits".to_owned(), None),
         (LastStep::Step, Some(run)) => {
             let mut machine = Machine::new(run.code, options.limits.local);
-            let (label, told) = label_of_last(&mut machine, &run.schedule);
-            // Over numbers a step includes its branches, which are other events here.
-            (label, told.filter(|_| mishap.is_some()))
+            let (label, narrated) = label_of_last(&mut machine, &run.schedule);
+            // Over numbers, a step includes its branches, which are separate events here.
+            (label, narrated.filter(|_| mishap.is_some()))
         }
-        // No values are known that lead to it.
+        // No values that lead to the event are known.
         (LastStep::Step, None) => (String::new(), None),
     };
     if constraint.is_empty() {
@@ -503,7 +502,7 @@ pub(crate) fn label_for_inputs(
     }
 }
 
-/// Returns the net with its labels: each event is run again and described.
+/// Returns the net with its labels. Each event is repeated and described.
 fn drawn<M: Narrator>(
     (names, cell_name): (&M, &dyn Fn(u32) -> String),
     net: &mut Unfolding,

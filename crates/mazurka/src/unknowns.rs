@@ -322,8 +322,10 @@ impl Program {
         };
         let mut machine = program.split(&unrecorded, Patience::default())?;
         let is_over = || options.solver.deadline.has_passed();
-        let compared = all.results.compare(&mut machine, &is_over);
+        let mut scout = program.split(&unrecorded, Patience::default())?;
+        let compared = all.results.compare(&mut machine, &mut scout, &is_over);
         doubts.add(&machine.doubts());
+        asked += scout.solver_statistics();
         doubts.out_of_time |= compared.out_of_time;
         for bound in options.bounds_of(&doubts, watch) {
             found.add_bound(bound);
@@ -377,15 +379,8 @@ pub(crate) fn doubt(
 
 /// Brings the machine to the end of a run that the search has made.
 pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
-    follow_from(machine, &Schedule::default(), schedule);
-}
-
-/// The same for a machine at the end of another such run.
-fn follow_from(machine: &mut SymbolicMachine, here: &Schedule, schedule: &Schedule) {
-    let steps = here.0.iter().zip(&schedule.0);
-    let common = steps.take_while(|(made, step)| made == step).count();
-    machine.back_to(common);
-    for step in &schedule.0[common..] {
+    machine.back_to(0);
+    for step in &schedule.0 {
         let known = machine.processes().find(&step.process);
         let made = known.is_some_and(|process| machine.step(process, &step.outcomes).is_ok());
         assert!(

@@ -1,4 +1,4 @@
-//! Warnings about a program: from its text, and from exploring all of it.
+//! Warnings about a program, from its text and from a complete exploration.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{Options, Program};
 
 impl Program {
     /// Returns the warnings about the text of the program: `W01…` of `docs/diagnostics.md`. ABS
-    /// programs have none.
+    /// programs have no warnings.
     ///
     /// ```
     /// let source = "var x, y: int = 0  process { x := 1 }";
@@ -29,7 +29,7 @@ impl Program {
         self.language.maz().map(|code| &**code.source())
     }
 
-    /// Returns the options of a search that records its coverage, if that is wanted.
+    /// Returns the options of a search that records its coverage, if coverage is requested.
     pub(crate) fn covering(&self, options: &Options) -> Options {
         let code = self.language.maz().filter(|_| options.cover);
         Options {
@@ -38,8 +38,8 @@ impl Program {
         }
     }
 
-    /// Adds the warnings to the record of a search, and its coverage. That something is never
-    /// reached is known only if everything was explored.
+    /// Adds the warnings and the coverage to the record of a search. It is known that a part is
+    /// never reached only if everything was explored.
     pub(crate) fn remark(&self, record: &mut Record, options: &Options) {
         let Some(code) = self.language.maz() else {
             return;
@@ -71,7 +71,7 @@ fn located(source: &str, severity: Severity, diagnostic: &Diagnostic) -> Diagnos
         span: place(source, *span),
         message: words.clone(),
     };
-    // A mistake outside of the text, such as in a `--set` option, has no place in it.
+    // A mistake that is not about the text, such as in a `--set` option, has no place in it.
     let inside = diagnostic.span != Span::default();
     DiagnosticRecord {
         code: diagnostic.code.to_owned(),

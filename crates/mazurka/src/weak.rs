@@ -1,10 +1,10 @@
 //! `check`, `explore`, `run`, `replay` and `orders` under weak memory models.
 //!
-//! A search of interleavings has one value for each place of memory. Here a read may return an
-//! older one, as far as the [`Memory`] model allows it: `mazurka-memory` explores the execution
-//! graphs of a program, each once. A schedule is an order of the steps that extends program order
-//! and reads-from. The number after a step (`1=2`) is the number of newer writes to its place that
-//! a read does not see, or that a write comes before.
+//! In a search of interleavings, each memory location has one value. Here a read may return an
+//! older value, if the [`Memory`] model allows it: `mazurka-memory` explores the execution graphs
+//! of a program, each once. A schedule is an order of the steps that extends program order and
+//! reads-from. The number after a step (`1=2`) is the number of newer writes to its location: those
+//! that a read does not see, or that a write precedes.
 //!
 //! ```
 //! use mazurka::weak::Memory;
@@ -53,7 +53,7 @@ pub use orders::OrdersRecord;
 use search::{Answer, Question};
 use tell::{JudgedExecution, Misfit, Narrator};
 
-/// The least number of steps that are spent on finding orders with which a violated program passes.
+/// The least number of steps to spend on finding orders with which a violated program passes.
 const LEAST_STEPS_FOR_ORDERS: u64 = 200_000;
 
 impl Program {
@@ -64,8 +64,7 @@ impl Program {
         Ok(code)
     }
 
-    /// Returns the code like `weak_code`, with values for the unknowns, by name; other unknowns are
-    /// 0.
+    /// Like `weak_code`, with values for the unknowns, by name; other unknowns are 0.
     fn weak_code_with(&self, given: &[(String, i128)]) -> Result<Arc<Code>, Refused> {
         let code = self.weak_code()?;
         if self.unknowns().is_empty() {
@@ -101,7 +100,7 @@ impl Program {
         let question = self.question(wanted, code, options);
         let unknown = !self.unknowns().is_empty();
         let answer = if unknown {
-            question.ask_for_all(watch)?
+            question.search_for_all_values(watch)?
         } else {
             question.ask(watch)?
         };
@@ -116,7 +115,7 @@ impl Program {
                 ..drawn_by(sample)
             });
         }
-        // Code after a race is not explored, so it is not known to be unreachable.
+        // Code after a race is not explored, so it is unknown whether it is reachable.
         let reached = options.reached.clone().filter(|_| !races);
         let remarks = Options {
             reached,
@@ -131,7 +130,7 @@ impl Program {
         Ok(record)
     }
 
-    /// Returns the kinds of violations that decide, and those of them that end the search.
+    /// Returns the kinds of violations that decide, and those among them that end the search.
     fn decisive(&self, command: &str, options: &Options) -> (Kinds, Kinds) {
         let counted = match command {
             "explore" | "sample" => self.counted_by_explorers(options),
@@ -276,15 +275,15 @@ impl Program {
         };
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
         let (schedule, bounds) = drawn.map_err(misfit)?;
-        let told = narrator.judged_execution(&schedule);
+        let narrated = narrator.judged_execution(&schedule);
         let JudgedExecution {
             run,
             ready,
             witnesses,
             machine,
-        } = told.map_err(misfit)?;
+        } = narrated.map_err(misfit)?;
         if !self.unknowns().is_empty() {
-            // The type of an input is known only where the program asks for it.
+            // The type of an input is known only when the program reads it.
             machine.check_inputs(&options.inputs)?;
         }
         let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
@@ -328,16 +327,18 @@ impl Program {
         let start = Instant::now();
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
         let mut native = native::Native::new(memory)?;
-        let (told, bounds) = match plan {
+        let (narrated, mut bounds) = match plan {
             Plan::Schedule(schedule) => {
-                let told = native.follow(schedule, &options.limits)?;
-                (told.map_err(misfit)?, Vec::new())
+                let narrated = native.follow(schedule, &options.limits)?;
+                (narrated.map_err(misfit)?, Vec::new())
             }
             Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
         };
-        let (run, witnesses) = (told.run, told.witnesses);
+        bounds.extend(native.over_time(&options.limits));
+        bounds.dedup();
+        let (run, witnesses) = (narrated.run, narrated.witnesses);
         let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
-        Ok(self.run_record(memory, plan, options, (outcome, told.ready, run)))
+        Ok(self.run_record(memory, plan, options, (outcome, narrated.ready, run)))
     }
 
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -350,8 +351,8 @@ impl Program {
         Err(Refused::NativeWeak.into())
     }
 
-    /// Makes the runs of a record of [`search_weakly`](Program::search_weakly) again, and checks
-    /// that they are the same.
+    /// Repeats the runs in a record of [`search_weakly`](Program::search_weakly), and checks that
+    /// they are the same.
     pub(crate) fn replay_weakly(
         &self,
         memory: Memory,
@@ -415,11 +416,11 @@ impl Program {
         for witness in &old.witnesses {
             let mut again = Vec::new();
             for run in &witness.runs {
-                let told = native.replay_run(run, &options.limits)?;
-                (runs, steps) = (runs + 1, steps + told.run.steps.len());
-                again.push(told);
+                let narrated = native.replay_run(run, &options.limits)?;
+                (runs, steps) = (runs + 1, steps + narrated.run.steps.len());
+                again.push(narrated);
             }
-            let found = again.iter().flat_map(|told| &told.witnesses);
+            let found = again.iter().flat_map(|narrated| &narrated.witnesses);
             let mut same = found.filter(|new| new.message == witness.message);
             match (same.next(), witness.runs.len()) {
                 (Some(new), _) => witnesses.push(new.clone()),
@@ -430,8 +431,8 @@ impl Program {
             }
         }
         if let (Some(run), 0) = (&recording.run, runs) {
-            let told = native.replay_run(run, &options.limits)?;
-            (runs, steps) = (1, told.run.steps.len());
+            let narrated = native.replay_run(run, &options.limits)?;
+            (runs, steps) = (1, narrated.run.steps.len());
         }
         if runs == 0 {
             return Err(ReplayProblem::Nothing);

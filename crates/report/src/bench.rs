@@ -7,7 +7,7 @@ use crate::{Paint, View};
 /// A column: its title, whether it is text, and its content for a row.
 type ReportColumn = (&'static str, bool, fn(&Measured) -> String);
 
-/// Returns the measurements, with the figures of other tools beside them and, if asked for, the
+/// Returns the measurements, with the figures of other tools beside them and, if requested, the
 /// targets.
 pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
     let clock = match benchmark.clock {
@@ -16,7 +16,7 @@ pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
     };
     let mut text = format!("seconds: {clock}, best of {}\n", benchmark.repeat);
     if benchmark.quick {
-        let quick = "quick: tiny sizes, which say nothing about speed";
+        let quick = "quick: the sizes are too small to measure speed";
         text += &format!("{}\n", view.paint.unsure(quick));
     }
     for (measure, title) in [
@@ -24,8 +24,8 @@ pub fn bench(benchmark: &Benchmark, targets: bool, view: &View) -> String {
         (Measure::Seconds, "seconds to the end, states merged"),
         (Measure::Steps, "steps per second, without any reduction"),
     ] {
-        let of_it = |row: &&Measured| row.measure == measure;
-        let rows: Vec<&Measured> = benchmark.rows.iter().filter(of_it).collect();
+        let of_measure = |row: &&Measured| row.measure == measure;
+        let rows: Vec<&Measured> = benchmark.rows.iter().filter(of_measure).collect();
         if !rows.is_empty() {
             text += &format!("\n{}\n", view.paint.strong(title));
             text += &table(&columns(measure, targets), &rows, view.paint);
@@ -61,12 +61,12 @@ const PROGRAM: &[ReportColumn] = &[
     ("engine", true, |row| row.algorithm.clone()),
 ];
 const TRACES: &[ReportColumn] = &[
-    ("traces", false, |row| maybe(row.counts.traces)),
+    ("traces", false, |row| count_or_blank(row.counts.traces)),
     ("executions", false, |row| row.counts.executions.to_string()),
     ("blocked", false, |row| row.counts.blocked.to_string()),
 ];
 const STATES: &[ReportColumn] = &[
-    ("states", false, |row| maybe(row.states)),
+    ("states", false, |row| count_or_blank(row.states)),
     ("final", false, |row| row.counts.final_states.to_string()),
 ];
 const TIME: &[ReportColumn] = &[
@@ -100,7 +100,7 @@ fn rate(row: &Measured) -> String {
     row.reached().map_or("-".to_owned(), short)
 }
 
-fn maybe(count: Option<u64>) -> String {
+fn count_or_blank(count: Option<u64>) -> String {
     count.map_or("-".to_owned(), |n| n.to_string())
 }
 
@@ -137,7 +137,7 @@ fn value(measure: Measure, n: f64) -> String {
     }
 }
 
-/// Shows a number with three digits, which is as precise as a measurement is.
+/// Shows a number with three digits: measurements are not more precise.
 fn short(n: f64) -> String {
     let (n, unit) = match n {
         n if n < 1e3 => (n, ""),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_count_is_said_aloud() {
+    fn a_wrong_count_is_reported() {
         let mut wrong = row(Measure::Traces, Some(5e6));
         wrong.expected = Some(362_881);
         let text = shown(vec![wrong], false);

@@ -34,21 +34,23 @@ pub fn advice(bound: &Bound) -> &'static str {
             "a net covers what each process can do, not all final states; `mazurka check` examines these"
         }
         Bound::IntWithin(_) => {
-            "declare the variables `i64` or smaller; z3 and cvc5, where one is on the path, decide more of `int`"
+            "declare the variables `i64` or smaller; z3 or cvc5, if it is installed, decides more of `int`"
         }
         Bound::Undecided => {
             "simplify the conditions, declare numbers `i32` or smaller, or try another --solver"
         }
-        Bound::Bitstate(_) => "give --bitstate more memory, or leave it out where states fit",
+        Bound::Bitstate(_) => {
+            "give --bitstate more memory, or omit it if the states fit into memory"
+        }
         Bound::AsPrinted => "leave --paper out",
         Bound::Sampled(_) => {
-            "draw more (--max-executions) or others (--seed); what covers all is `mazurka check`, or another --algorithm"
+            "draw more runs (--max-executions) or other runs (--seed); `mazurka check` or another --algorithm covers all runs"
         }
         Bound::Temporal => "`mazurka check` and `explore --algorithm stateful` check them",
         Bound::Covers => "`mazurka check` and `explore` search for it",
         Bound::Refinement => "`mazurka check` checks it",
         Bound::Times => {
-            "give the durations one time each, or do without `now()` and `deadline()`: then the times that are explored are enough"
+            "give each duration a single time, or remove `now()` and `deadline()`: then the explored times are enough"
         }
         Bound::Unfold(_) => {
             "give the loop an invariant: `while e invariant I { … }`, or raise --unfold"
@@ -56,7 +58,7 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::DataRaces => {
             "order the accesses that race, or make the variable `atomic`; `--property failure` shows a race"
         }
-        Bound::Interrupted => "run it again and let it end, or give it a --time-limit",
+        Bound::Interrupted => "run it again and let it finish, or give it a --time-limit",
     }
 }
 
@@ -85,27 +87,27 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     };
     let last = match bound {
         Bound::MaxDepth(_) if is_native => {
-            "raise --max-depth, or let the loop end that does not: one that counts its rounds while \
-             it waits has no last round, so bound the rounds, or take `__VERIFIER_assume` in place of \
-             the loop"
+            "raise --max-depth, or make the infinite loop end: a loop that counts its rounds while it \
+             waits has no last round, so bound the rounds, or use `__VERIFIER_assume` instead of the \
+             loop"
         }
         // Other languages do not have such loops.
-        Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or let the loop end that does not",
+        Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or make the infinite loop end",
         _ => advice(bound),
     };
     match (bound, stateful) {
         (Bound::Sampled(_), _) if record.command == "sample" => {
-            "draw more (--runs), others (--seed) or in another way (--method); what covers all is `mazurka check`".to_owned()
+            "draw more runs (--runs), other runs (--seed) or with another --method; `mazurka check` covers all runs".to_owned()
         }
         (Bound::Covers, _) if record.command == "explore" => {
             let command = check_command(&record.program);
             format!("explorations with checkpoints do not search for it: `{command}`")
         }
         (Bound::MaxDepth(_), Some(stateful)) => {
-            format!("try {stateful}, which ends where states come again; or {last}")
+            format!("try {stateful}, which stops at states that it has visited; or {last}")
         }
         (Bound::Undecided, _) if record.scope.bounds.iter().any(is_limit) => {
-            "a limit broke it off, see there; or simplify the conditions".to_owned()
+            "a limit stopped the solver: raise that limit, or simplify the conditions".to_owned()
         }
         _ => last.to_owned(),
     }
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_end_is_for_the_engine_that_merges_states() {
+    fn the_depth_limit_advises_the_engine_that_merges_states() {
         let mut record = crate::tests::record(Verdict::Inconclusive, Vec::new(), Vec::new());
         let advised = |record: &Record| advice_for(record, &Bound::MaxDepth(10_000));
         record.command = "explore".to_owned();
@@ -180,20 +182,23 @@ mod tests {
         // No engine compares states of C.
         record.command = "explore".to_owned();
         record.program.file = "queue.c".to_owned();
-        let said = advised(&record);
+        let advice = advised(&record);
         assert!(
-            !said.contains("stateful") && said.contains("__VERIFIER_assume"),
-            "{said}"
+            !advice.contains("stateful") && advice.contains("__VERIFIER_assume"),
+            "{advice}"
         );
     }
 
     #[test]
-    fn a_solver_that_a_limit_broke_off_is_not_to_blame() {
+    fn a_limit_that_stopped_the_solver_is_named_in_the_advice() {
         let mut record = crate::tests::record(Verdict::Inconclusive, Vec::new(), Vec::new());
         assert!(advice_for(&record, &Bound::Undecided).contains("numbers `i32`"));
         record.scope.bounds = vec![Bound::Undecided, Bound::TimeLimit(10)];
         let advised = advice_for(&record, &Bound::Undecided);
-        assert!(advised.starts_with("a limit broke it off"), "{advised}");
+        assert!(
+            advised.starts_with("a limit stopped the solver"),
+            "{advised}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use mazurka_core::Kind;
 use mazurka_core::record::{Actor, Ending, Message, Record, Run, Step};
 
-use crate::svg::{INK, LETTER, LINE, sheet, wide, words};
+use crate::svg::{INK, LETTER, LINE, sheet, text_element, text_width};
 use crate::verdict::title;
 
 /// Sizes of the picture, in pixels.
@@ -23,7 +23,7 @@ const FAINT: &str = "#7f8c8d";
 
 /// A row of the chart.
 struct ChartRow {
-    /// The number of the step, if one starts here.
+    /// The number of the step that starts in this row, if any.
     number: Option<usize>,
     lane: usize,
     /// For an arrow: the lane that it leads to, and whether to a new object.
@@ -40,7 +40,7 @@ struct Chart<'a> {
     width: usize,
 }
 
-/// Returns the text of a message: `store(3) [0.1]`.
+/// Returns a message as text: `store(3) [0.1]`.
 fn written(sent: &Message) -> String {
     let arguments = sent.arguments.join(", ");
     format!("{}({arguments}) [{}]", sent.method, sent.process)
@@ -68,7 +68,7 @@ impl<'a> Chart<'a> {
             let text = format!("✗ [{}] waits for {}{holder}", waiting.process, waiting.what);
             chart.words(object, text, FAILS);
         }
-        // A mishap may take several lines.
+        // The text of a mishap may be wrapped, so it does not widen the lanes.
         let rows = chart.rows.iter().filter(|row| row.color != FAILS);
         let needed = rows.map(|row| chart.needs(row)).max()?;
         let names = chart.lanes.iter().map(|name| name.chars().count() + 2);
@@ -78,8 +78,8 @@ impl<'a> Chart<'a> {
     }
 
     fn add_step(&mut self, number: usize, run: &'a Run, step: &'a Step, actor: &'a Actor) {
-        let (said, color) = step_text(run, step, actor);
-        self.words(&actor.object, said, color);
+        let (text, color) = step_text(run, step, actor);
+        self.words(&actor.object, text, color);
         if let Some(row) = self.rows.last_mut() {
             row.number = Some(number);
         }
@@ -124,7 +124,7 @@ impl<'a> Chart<'a> {
         });
     }
 
-    /// Returns the lane of an object; a new one if it has none.
+    /// Returns the lane of an object, and creates it if there is none.
     fn lane(&mut self, object: &'a str) -> usize {
         let known = self.lanes.iter().position(|lane| *lane == object);
         known.unwrap_or_else(|| {
@@ -133,7 +133,7 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// Returns the width of lanes, in letters, at which the text of a row fits into one line.
+    /// Returns the lane width, in letters, with which the text of a row fits into one line.
     fn needs(&self, row: &ChartRow) -> usize {
         let letters = row.text.chars().count();
         match row.arrow {
@@ -205,7 +205,7 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
 }
 
 const LEGEND: [&str; 2] = [
-    "▶ starts  ▷ goes on  ■ ends, with its result  … releases the object",
+    "▶ starts  ▷ continues  ■ ends, with its result  … releases the object",
     "┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object",
 ];
 
@@ -246,7 +246,7 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
         let arrow = row.arrow.filter(|&(to, _)| to != row.lane);
         // The last line is on the arrow.
         let last = arrow.and_then(|_| lines.pop());
-        for (at, said) in lines.iter().enumerate() {
+        for (at, words) in lines.iter().enumerate() {
             line(row.number.filter(|_| at == 0), &|letters| {
                 lifelines(letters);
                 let (sign, start) = match (row.arrow, arrow) {
@@ -257,13 +257,13 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
                 if let Some(sign) = sign.filter(|&sign| sign == '┃' || at == 0) {
                     letters[from] = sign;
                 }
-                put(letters, start, said);
+                put(letters, start, words);
             });
         }
-        if let (Some((to, new)), Some(said)) = (arrow, last) {
+        if let (Some((to, new)), Some(label)) = (arrow, last) {
             line(None, &|letters| {
                 lifelines(letters);
-                draw_arrow(letters, (from, to * width), new, &said);
+                draw_arrow(letters, (from, to * width), new, &label);
             });
         }
     }
@@ -274,8 +274,8 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
 }
 
 /// Writes into a line.
-fn put(letters: &mut [char], start: usize, said: &str) {
-    for (at, letter) in said.chars().enumerate() {
+fn put(letters: &mut [char], start: usize, words: &str) {
+    for (at, letter) in words.chars().enumerate() {
         if let Some(place) = letters.get_mut(start + at) {
             *place = letter;
         }
@@ -283,7 +283,7 @@ fn put(letters: &mut [char], start: usize, said: &str) {
 }
 
 /// Draws a message from one column to another.
-fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said: &str) {
+fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, words: &str) {
     let (left, right) = (from.min(to), from.max(to));
     let stroke = if new { '┄' } else { '─' };
     letters[left + 1..right].fill(stroke);
@@ -293,12 +293,12 @@ fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said:
         (left + 1, '◀')
     };
     letters[head] = tip;
-    let said = format!(" {said} ");
+    let words = format!(" {words} ");
     let room = right - left - 3;
     put(
         letters,
-        left + 2 + room.saturating_sub(said.chars().count()) / 2,
-        &said,
+        left + 2 + room.saturating_sub(words.chars().count()) / 2,
+        &words,
     );
 }
 
@@ -307,7 +307,10 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let chart = Chart::from_run(record, run)?;
     let lane = chart.width as f64 * LETTER + 2.0 * BAR;
     let x = |at: usize| MARGIN + BAR + lane * at as f64;
-    let legend = LEGEND.iter().map(|line| wide(line)).fold(0.0, f64::max);
+    let legend = LEGEND
+        .iter()
+        .map(|line| text_width(line))
+        .fold(0.0, f64::max);
     let inner = (lane * chart.lanes.len() as f64 + BAR).max(legend);
     let width = inner + 2.0 * MARGIN;
     let letters = (inner / LETTER) as usize;
@@ -315,7 +318,7 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     let mut y = MARGIN / 2.0;
     let mut body = String::new();
     for line in wrapped(&heading, letters) {
-        body += &words(MARGIN, y, &line, "font-weight=\"bold\"");
+        body += &text_element(MARGIN, y, &line, "font-weight=\"bold\"");
         y += LINE;
     }
     y += LINE;
@@ -327,7 +330,7 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     for (at, name) in names.enumerate() {
         for (below, line) in name.iter().enumerate() {
             let options = "font-weight=\"bold\"";
-            body += &words(x(at) - BAR / 2.0, top + below as f64 * LINE, line, options);
+            body += &text_element(x(at) - BAR / 2.0, top + below as f64 * LINE, line, options);
             y = y.max(top + (below + 1) as f64 * LINE);
         }
     }
@@ -353,13 +356,13 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
         let options = format!("fill=\"{}\"", row.color);
         if let Some(number) = row.number {
             let options = format!("fill=\"{FAINT}\" text-anchor=\"end\"");
-            body += &words(MARGIN - BAR, y + LINE - 4.0, &number.to_string(), &options);
+            body += &text_element(MARGIN - BAR, y + LINE - 4.0, &number.to_string(), &options);
         }
         let to = row.arrow.map_or(row.lane, |(to, _)| to);
         let start = x(row.lane.min(to)) + if row.arrow.is_some() { 3.0 } else { 1.5 } * BAR;
         for line in &lines {
             y += LINE;
-            body += &words(start, y - 4.0, line, &options);
+            body += &text_element(start, y - 4.0, line, &options);
         }
         if let Some((to, new)) = row.arrow {
             body += &arrow(x(row.lane), x(to), y, new);
@@ -378,13 +381,13 @@ pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
     for wrong in record.witnesses.iter().map(title) {
         for line in wrapped(&format!("✗ {wrong}"), letters) {
             y += LINE;
-            body += &words(MARGIN, y, &line, &format!("fill=\"{FAILS}\""));
+            body += &text_element(MARGIN, y, &line, &format!("fill=\"{FAILS}\""));
         }
     }
     y += LINE;
     for line in LEGEND {
         y += LINE;
-        body += &words(MARGIN, y, line, &format!("fill=\"{FAINT}\""));
+        body += &text_element(MARGIN, y, line, &format!("fill=\"{FAINT}\""));
     }
     let head = format!(
         "<defs><marker id=\"head\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">\
@@ -433,6 +436,7 @@ mod tests {
             outcomes: Vec::new(),
             label: String::new(),
             line: 1,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: Vec::new(),
@@ -485,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_lead_from_lane_to_lane() {
+    fn messages_are_arrows_between_lanes() {
         let mut main = actor("main", "main", vec![message("Buffer1", "store", "0.1")]);
         main.creates = vec!["Buffer1".to_owned()];
         let mut stores = actor("Buffer1", "store", vec![message("main", "a", "0.7")]);
@@ -527,13 +531,13 @@ mod tests {
    6  │                                       ┃ ▶ bad [0.5] ✗ an assertion fails
       │                                       ┃ ✗ [0.1] waits for the cog, held
       │                                       ┃ by 0.3
-      ▶ starts  ▷ goes on  ■ ends, with its result  … releases the object
+      ▶ starts  ▷ continues  ■ ends, with its result  … releases the object
       ┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object
 ";
         let blank = |text: &str| text.replace([' ', '─', '┄'], "");
         assert_eq!(blank(text.trim()), blank(expected.trim()), "{text}");
         let svg = chart_svg(&found, &failing).expect("a chart");
-        crate::wellformed::is_sound(&svg);
+        crate::wellformed::assert_sound(&svg);
         let all = [
             "new",
             "store(3) [0.1]",
@@ -549,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_run_of_actors_has_no_chart() {
+    fn a_run_without_actors_has_no_chart() {
         let mut one = run(&[]);
         assert_eq!(chart(&record(), &one), None);
         one.steps.clear();
@@ -557,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_cut() {
+    fn long_texts_are_not_cut() {
         let long = "aVeryLongNameOfAMethodThatDoesNotFitAnywhereAndGoesOnBelow";
         let task = |object: &str, to: &str| {
             let sends = vec![message(to, long, "0.1"), message(object, "<&>", "0.9")];
@@ -569,7 +573,7 @@ mod tests {
         let mut long_run = run(&[task("main", "Buffer1"), task("Buffer1", "main")]);
         long_run.schedule = "0 0.1 ".repeat(100);
         let svg = chart_svg(&record(), &long_run).expect("a chart");
-        crate::wellformed::is_sound(&svg);
+        crate::wellformed::assert_sound(&svg);
         let shown: String = { crate::wellformed::elements(&svg).into_iter() }
             .filter(|element| element.name == "text")
             .map(|element| element.text)

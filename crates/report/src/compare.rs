@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, replay_command};
 
 /// Two programs, and the numbers of their outcomes.
@@ -14,11 +14,13 @@ pub struct ComparedPrograms<'a> {
     pub programs: [&'a ProgramRecord; 2],
     /// The number of outcomes of each.
     pub outcomes: [u64; 2],
-    /// Whether the question was only that the second has no other outcomes than the first.
+    /// Whether only this was checked: the second program has no outcome that the first does not
+    /// have.
     pub within: bool,
-    /// Whether one of them may run for ever.
+    /// Whether one of the programs may run for ever.
     pub endless: bool,
-    /// The program that has an outcome which the other does not have, and a run with it.
+    /// The index of the program with an outcome that the other one does not have, and a run with
+    /// this outcome.
     pub only: Option<(usize, &'a Run)>,
     /// The unknown values for which it has this outcome.
     pub values: &'a [Binding],
@@ -53,10 +55,9 @@ pub fn compared(record: &Record, sides: &ComparedPrograms<'_>, view: &View) -> S
             format!("{unknown} {one} and {two} were not compared to the end {counted}\n")
         }
     };
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     if sides.endless {
-        text +=
-            "Runs without an end are not compared, and with the loops here there may be some.\n";
+        text += "Runs without an end are not compared; the loops of these programs may have such runs.\n";
     }
     if let Some((of, run)) = sides.only {
         if !sides.values.is_empty() {

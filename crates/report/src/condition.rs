@@ -3,7 +3,7 @@
 use mazurka_core::record::{Binding, Record, Run};
 
 use crate::events::bindings;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, replay_command};
 
 /// The values for which a property holds.
@@ -15,9 +15,9 @@ pub struct Conditioned<'a> {
     pub holds: &'a str,
     /// The values for which it does not hold.
     pub fails: &'a str,
-    /// The values for which neither is known.
+    /// The values for which the answer is unknown.
     pub unknown: Option<&'a str>,
-    /// The values for which no run counts.
+    /// The values for which every run is discarded.
     pub discarded: Option<&'a str>,
     /// Whether all of these formulas are in readable form.
     pub readable: bool,
@@ -26,37 +26,37 @@ pub struct Conditioned<'a> {
 }
 
 /// Returns the values for which a property holds, and runs that show it.
-pub fn conditioned(record: &Record, told: &Conditioned<'_>, view: &View) -> String {
+pub fn conditioned(record: &Record, answer: &Conditioned<'_>, view: &View) -> String {
     let paint = view.paint;
-    let property = told.property;
+    let property = answer.property;
     let (yes, no) = match property {
         "deterministic" => ("deterministic".to_owned(), "not deterministic"),
         "failure" => ("a failure is possible".to_owned(), "no failure"),
         "deadlock" => ("a deadlock is possible".to_owned(), "no deadlock"),
         property => (format!("`{property}` holds at every end"), "not always"),
     };
-    let exactly = match told.unknown {
+    let exactly = match answer.unknown {
         None => "if and only if",
         Some(_) => "surely if",
     };
-    let mut text = format!("{yes} {exactly} {}\n", paint.strong(told.holds));
-    let surely = match told.unknown {
+    let mut text = format!("{yes} {exactly} {}\n", paint.strong(answer.holds));
+    let surely = match answer.unknown {
         None => "if",
         Some(_) => "surely if",
     };
-    text += &format!("{no} {surely} {}\n", told.fails);
-    if let Some(unknown) = told.unknown {
+    text += &format!("{no} {surely} {}\n", answer.fails);
+    if let Some(unknown) = answer.unknown {
         text += &format!("{} if {unknown}\n", paint.unsure("unknown"));
     }
-    if let Some(discarded) = told.discarded {
+    if let Some(discarded) = answer.discarded {
         text +=
             &format!("apart from these, every run is discarded by an `assume` if {discarded}\n");
     }
-    text += &cut(record, view);
-    if !told.readable {
-        text += "These formulas were too large to be made shorter.\n";
+    text += &hit_bounds(record, view);
+    if !answer.readable {
+        text += "These formulas were too large to simplify.\n";
     }
-    for (condition, values, runs) in &told.cases {
+    for (condition, values, runs) in &answer.cases {
         text += &if values.is_empty() {
             format!("\nif {condition}:\n")
         } else {

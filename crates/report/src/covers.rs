@@ -1,4 +1,4 @@
-//! The `cover` statements: a run that reaches each, or what was explored if there is none.
+//! The `cover` statements: a run that reaches each of them, or how much was explored without one.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record};
 

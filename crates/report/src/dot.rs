@@ -5,9 +5,9 @@ use mazurka_core::record::{Leaf, Record, Tree};
 use crate::tree::{details, ending, fill, scheduling, step, stroke, title};
 
 /// Returns the tree as a `digraph`: states are nodes, steps are edges. Final states are double
-/// boxes, deadlocks octagons, failures double octagons, and runs that another run covers dashed
-/// circles. A step that was moved before another one with which it races is dashed, and both have
-/// the same colour and number.
+/// boxes, deadlocks octagons, failures double octagons, and blocked runs, which another run covers,
+/// dashed circles. A step that was moved before another one with which it races is dashed, and both
+/// have the same colour and number.
 pub fn dot(record: &Record, tree: &Tree) -> String {
     let mut text = String::from("digraph exploration {\n");
     text += &format!("  label={};\n", quoted(&title(record, tree)));

@@ -19,7 +19,7 @@ pub(crate) fn line_of(line: usize, file: Option<&str>) -> String {
 const LABEL_WIDTH: usize = 60;
 const VALUES_WIDTH: usize = 48;
 const PROCESS_WIDTH: usize = 32;
-/// The least width of labels and values together, even if a line is then wider than the terminal.
+/// The least width of labels and values together, even if lines become wider than the terminal.
 const LEAST_ROOM: usize = 24;
 
 /// The least part of the common width of labels and values that labels get.
@@ -82,8 +82,8 @@ impl Columns {
         2 + self.number + 2 + self.process + 2
     }
 
-    /// Returns some steps of a run. If `most` is given, at most that many and the racing ones: in
-    /// the middle of a long run the rest is left out, and the text says so and how to see it.
+    /// Returns some steps of a run. If `most` is given, at most that many and the racing steps: the
+    /// middle of a long run is left out, and the text tells how to see it.
     pub fn steps(
         &self,
         run: &Run,
@@ -107,7 +107,7 @@ impl Columns {
                 continue;
             }
             if left_out > 0 {
-                text += &elided(left_out);
+                text += &left_out_note(left_out);
                 left_out = 0;
             }
             text += &self.line(&StepRow::new(run, at), &marks[at], paint);
@@ -160,7 +160,7 @@ impl Columns {
     }
 }
 
-fn elided(steps: usize) -> String {
+fn left_out_note(steps: usize) -> String {
     let steps = crate::counted(steps as u64, "step", "steps");
     format!("  … {steps} left out: `mazurka run` with the schedule below shows all …\n")
 }
@@ -170,7 +170,7 @@ pub(crate) fn marks(run: &Run) -> Vec<String> {
     let racing: Vec<usize> = (0..run.steps.len())
         .filter(|&at| run.steps[at].racing)
         .collect();
-    // Steps that take different locks cross each other; steps that race take the same lock.
+    // In a deadlock, steps that acquire different locks cross each other. Otherwise steps race.
     let label = |&at: &usize| run.steps[at].label.as_str();
     let crossing = run.ending == Ending::Deadlock
         && racing.iter().all(|at| label(at).contains("lock("))
@@ -278,6 +278,7 @@ mod tests {
             outcomes: Vec::new(),
             label: label.into(),
             line: 7,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: changes.iter().map(change).collect(),
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_of_a_long_run_is_left_out_loudly() {
+    fn the_text_reports_that_the_middle_of_a_long_run_is_left_out() {
         let steps = vec![step("0", "x := 1", &[]); 10];
         let text = events(&steps, Some(3), Paint::Plain);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -346,14 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_value_stands_beside_its_process() {
+    fn a_chosen_value_is_beside_its_process() {
         let mut chosen = step("0.1", "x := choose(0..3)", &[]);
         chosen.outcomes = vec![2];
         assert!(events(&[chosen], None, Paint::Plain).contains("0.1=2"));
     }
 
     #[test]
-    fn at_80_columns_no_line_is_wider_and_nothing_but_the_ends_is_lost() {
+    fn at_80_columns_no_line_is_wider_and_only_ends_of_cells_are_cut() {
         let label = "counter[0] == 0 && counter[1] == 0 ▷ counter[0] := counter[1] + 1";
         let changes = [
             ("counter[0]", "1000000", "1000001"),

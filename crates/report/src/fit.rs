@@ -3,14 +3,14 @@
 /// Indentation of the continuation of a long line.
 const HANGING: usize = 4;
 
-/// The narrowest column in which text is wrapped: below this it would be unreadable anyway.
+/// The narrowest column in which text is wrapped; narrower text would be unreadable.
 const NARROWEST: usize = 20;
 
-/// ` = ` where a line must not be broken: with no-break spaces, which no source has there.
+/// ` = ` with no-break spaces, at which a line is not broken. No source has these spaces there.
 const TOGETHER: &str = "\u{a0}=\u{a0}";
 
 /// Wraps lines that are wider than `width` at blanks, and indents the continuations. Commands to be
-/// copied stay whole: a terminal wraps them without inserting anything.
+/// copied are not wrapped here: a terminal wraps them without inserting characters.
 ///
 /// ```
 /// use mazurka_report::fit;
@@ -39,7 +39,7 @@ fn fit_line(line: &str, width: usize) -> String {
     let indent = (indent + HANGING).min(width.saturating_sub(NARROWEST));
     let mut text = String::new();
     let mut column = 0;
-    // A name stays on one line with its value.
+    // A name and its value stay on one line.
     let line = line.replace(" = ", TOGETHER);
     for word in line.split_inclusive(' ') {
         let wide = visible(word.trim_end());

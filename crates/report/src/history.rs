@@ -23,15 +23,15 @@ pub(crate) fn chart(run: Option<&Run>, calls: &[HistoryOperation]) -> String {
     processes.sort_unstable();
     processes.dedup();
     let number = |call: &HistoryOperation| processes.iter().position(|p| *p == call.process);
-    let mut happenings: Vec<(usize, bool, &HistoryOperation)> = Vec::new();
+    let mut calls_and_returns: Vec<(usize, bool, &HistoryOperation)> = Vec::new();
     for call in calls {
-        happenings.push((call.called, false, call));
-        happenings.extend(call.returned.map(|step| (step, true, call)));
+        calls_and_returns.push((call.called, false, call));
+        calls_and_returns.extend(call.returned.map(|step| (step, true, call)));
     }
-    happenings.sort_by_key(|(step, returned, _)| (*step, *returned));
+    calls_and_returns.sort_by_key(|(step, returned, _)| (*step, *returned));
     let mut history = History::new();
     let mut open: Vec<(&HistoryOperation, _)> = Vec::new();
-    for (_, returned, call) in happenings {
+    for (_, returned, call) in calls_and_returns {
         if !returned {
             let name = RawText(call.call.clone());
             let called = history.call(number(call).unwrap_or(0), name);
@@ -58,8 +58,8 @@ pub(crate) fn clients(record: &Record, view: &View) -> String {
     };
     let operations = counted(object.operations, "operation", "operations");
     let chosen = format!("{operations} each, chosen from {}", object.heads.join(", "));
-    let asked = record.options.as_ref().and_then(|o| o.property.as_ref());
-    let named = asked.is_some_and(|all| all.split(',').any(|one| one == "linearizable"));
+    let property = record.options.as_ref().and_then(|o| o.property.as_ref());
+    let named = property.is_some_and(|all| all.split(',').any(|one| one == "linearizable"));
     let counts = named || record.kinds.counted.contains(&Kind::Failure);
     if record.verdict == Verdict::Verified && counts {
         let clients = counted(object.clients, "client", "clients");

@@ -1,7 +1,6 @@
-//! A layout of nodes in layers, for nets and graphs.
-//!
-//! Within a layer nodes are near the nodes that they are connected with: layer by layer they are
-//! moved towards the middle of their neighbours above, then below, a few times.
+//! A layout of nodes in layers, for nets and graphs. Connected nodes are placed near each other:
+//! several passes move the nodes of each layer towards the middle of their neighbours, alternately
+//! above and below.
 
 use crate::svg::MARGIN;
 

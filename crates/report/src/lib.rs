@@ -1,7 +1,6 @@
 //! Views of a recorded result: pure functions from a [`Record`](mazurka_core::record::Record) to
-//! text, JSON and pictures.
-//!
-//! Nothing here runs a program, and nothing here writes anywhere: each function returns a string.
+//! text, JSON and pictures. No function here runs a program or writes a file: each function returns
+//! a string.
 //!
 //! | function | what it shows |
 //! |---|---|
@@ -115,7 +114,7 @@ pub struct View {
     pub paint: Paint,
     /// Flags besides `--set` that are needed to replay a witness.
     pub flags: Vec<String>,
-    /// The number of columns; unlimited if it is not given.
+    /// The greatest number of columns, if lines are to be wrapped.
     pub width: Option<usize>,
 }
 

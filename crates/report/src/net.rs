@@ -1,15 +1,13 @@
 //! The net of a small program as a picture, in the style of the unfolding thesis: events are boxes,
 //! conditions circles, arcs of shared variables and locks dashed, read arcs lines without an arrow,
-//! terminals crossed.
-//!
-//! The SVG is drawn in layers: a node is below everything that it needs. Conditions at which
-//! processes wait for ever have the colour of deadlocks, and the numbers of these.
+//! terminals crossed. The SVG is drawn in layers: a node is below all its predecessors. Conditions
+//! at which processes wait for ever have the colour of deadlocks, and the numbers of the deadlocks.
 
 use mazurka_core::record::{Leaf, Net, Record};
 
 use crate::dot::quoted;
 use crate::layers::Layers;
-use crate::svg::{INK, LINE, MARGIN, PAPER, TITLE, sheet, titled, wide, words};
+use crate::svg::{INK, LINE, MARGIN, PAPER, TITLE, sheet, text_element, text_width, with_tooltip};
 use crate::tree::fill;
 use crate::{clip, counted};
 
@@ -170,8 +168,8 @@ impl NetLayout {
             }
         }
         let widths = (0..count).map(|at| match at.checked_sub(conditions) {
-            None => 2.0 * RADIUS + wide(&condition_label(net, at)),
-            Some(event) => wide(&label(net, event)) + 8.0,
+            None => 2.0 * RADIUS + text_width(&condition_label(net, at)),
+            Some(event) => text_width(&label(net, event)) + 8.0,
         });
         Self {
             layers: Layers::new(&layer, widths.collect(), &connections),
@@ -229,14 +227,14 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     let layout = NetLayout::new(net);
     let heading = title(record, kind, tests, net);
     let legend = legend(net);
-    let lines = legend.iter().chain([&heading]).map(|line| wide(line));
+    let lines = legend.iter().chain([&heading]).map(|line| text_width(line));
     let right = lines.fold(layout.layers.right(), |a, b| a.max(b + MARGIN));
     let foot = TITLE + MARGIN + layout.layers.len() as f64 * ROW;
     let height = foot + (legend.len() + 1) as f64 * LINE + MARGIN;
     let mut text = sheet(right + MARGIN, height);
     text += "<defs><marker id=\"tip\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">";
     text += &format!("<path d=\"M0 0 L7 3 L0 6 Z\" fill=\"{INK}\"/></marker></defs>\n");
-    text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
+    text += &text_element(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
     for (at, event) in net.events.iter().enumerate() {
         let this = layout.conditions + at;
         for &condition in &event.takes {
@@ -255,8 +253,8 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
             NetNode::Condition(condition) => condition_svg(net, condition, x, y),
             NetNode::Event(event) => {
                 let half = layout.layers.widths[at] / 2.0;
-                let told = &net.events[event];
-                let (fill, more) = match &told.mishap {
+                let shown = &net.events[event];
+                let (fill, more) = match &shown.mishap {
                     Some(mishap) => ("#fadbd8", format!("\n{mishap}")),
                     None => (PAPER, String::new()),
                 };
@@ -266,21 +264,21 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     y - BOX / 2.0,
                     2.0 * half
                 );
-                let inside = words(x - half + 4.0, y + 4.0, &label(net, event), "");
-                let cross = if told.terminal {
+                let inside = text_element(x - half + 4.0, y + 4.0, &label(net, event), "");
+                let cross = if shown.terminal {
                     cross(x, y, half)
                 } else {
                     String::new()
                 };
-                titled(
-                    &format!("{}: {}{more}", told.process, told.label),
+                with_tooltip(
+                    &format!("{}: {}{more}", shown.process, shown.label),
                     &(rect + &cross + &inside),
                 )
             }
         };
     }
     for (at, line) in legend.iter().enumerate() {
-        text += &words(MARGIN, foot + (at + 1) as f64 * LINE, line, "");
+        text += &text_element(MARGIN, foot + (at + 1) as f64 * LINE, line, "");
     }
     text += "</svg>\n";
     text
@@ -289,7 +287,7 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
 /// Returns the meaning of the signs that occur.
 fn legend(net: &Net) -> Vec<String> {
     let mut lines = vec![
-        "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: reads and leaves it; crossed: its state was met before".to_owned(),
+        "box: event; circle: condition (grey: shared); dashed: arcs of variables and locks; no arrow: only reads; crossed: leads to a state that was visited before".to_owned(),
     ];
     if !net.deadlocks.is_empty() {
         let square =
@@ -326,7 +324,7 @@ fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
     } else {
         small.to_owned()
     };
-    shape + &words(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
+    shape + &text_element(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
 }
 
 /// Returns the mark of an event after which the net stops.
@@ -371,7 +369,7 @@ fn arc(layout: &NetLayout, net: &Net, from: usize, to: usize, arrow: bool) -> St
     )
 }
 
-/// Returns the program, the counts, the findings, and how to see them.
+/// Returns a table of the counts of a net, its findings, and the commands that show them.
 pub fn net_table(
     record: &Record,
     kind: &str,
@@ -440,7 +438,11 @@ fn rows<'a>(
         row("deadlocks", counts.deadlocks, deadlocked),
         row("failures", counts.failures, failing),
         row("discarded", counts.discarded, "tests with a false `assume`"),
-        row("blocked", counts.blocked, "runs to a guard that was closed"),
+        row(
+            "blocked",
+            counts.blocked,
+            "runs that ended at a false guard",
+        ),
         row("steps", counts.steps, "transitions executed"),
         ("seconds", format!("{:.3}", record.seconds), ""),
     ]
@@ -452,7 +454,7 @@ mod tests {
     use mazurka_core::record::{NetCondition, NetEvent};
 
     use super::*;
-    use crate::wellformed::{is_sound, texts};
+    use crate::wellformed::{assert_sound, texts};
 
     #[test]
     fn deadlocks_are_marked_where_processes_wait() {
@@ -480,11 +482,11 @@ mod tests {
         let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
         record.counts.deadlocks = 3;
         let svg = net_svg(&record, "contextual", 1, &net);
-        is_sound(&svg);
+        assert_sound(&svg);
         let words = texts(&svg);
-        let says = |part: &str| words.iter().any(|(_, _, text)| text.contains(part));
-        assert!(says("p(0) waits: deadlocks 1, 2"), "{svg}");
-        assert!(says("3 deadlocks (2 of them marked)"), "{svg}");
+        let contains = |part: &str| words.iter().any(|(_, _, text)| text.contains(part));
+        assert!(contains("p(0) waits: deadlocks 1, 2"), "{svg}");
+        assert!(contains("3 deadlocks (2 of them marked)"), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 2);
         let dot = net_dot(&record, "contextual", 1, &net);
         assert_eq!(dot.matches("shape=octagon").count(), 1, "{dot}");

@@ -8,7 +8,7 @@ use mazurka_core::record::{OrderedEvent, PartialOrder};
 
 use crate::clip;
 use crate::dot::quoted;
-use crate::svg::{titled, wide, words};
+use crate::svg::{text_element, text_width, with_tooltip};
 
 const LABEL_WIDTH: usize = 40;
 const INK: &str = "#2c3e50";
@@ -77,12 +77,12 @@ pub fn order_svg(title: &str, order: &PartialOrder) -> String {
     let mut x = MARGIN;
     for (lane, name) in order.lanes.iter().enumerate() {
         let own = order.events.iter().filter(|event| event.lane == lane);
-        let labels = own.map(|event| wide(&label(event)));
-        let width = labels.fold(wide(name), f64::max) + 20.0;
+        let labels = own.map(|event| text_width(&label(event)));
+        let width = labels.fold(text_width(name), f64::max) + 20.0;
         columns.push((x, width));
         x += width + GAP;
     }
-    let width = (x - GAP + MARGIN).max(wide(title) + 2.0 * MARGIN);
+    let width = (x - GAP + MARGIN).max(text_width(title) + 2.0 * MARGIN);
     let deepest = rows.iter().max().map_or(0, |row| row + 1);
     let height = HEAD + deepest as f64 * ROW + MARGIN;
     let mut text = format!(
@@ -90,10 +90,10 @@ pub fn order_svg(title: &str, order: &PartialOrder) -> String {
          viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    text += &words(MARGIN, MARGIN, title, "font-weight=\"bold\"");
+    text += &text_element(MARGIN, MARGIN, title, "font-weight=\"bold\"");
     for ((left, width), name) in columns.iter().zip(&order.lanes) {
         let middle = left + width / 2.0;
-        text += &words(
+        text += &text_element(
             middle,
             MARGIN + 28.0,
             name,
@@ -136,14 +136,14 @@ pub fn order_svg(title: &str, order: &PartialOrder) -> String {
         let shape = format!(
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{HEIGHT}\" rx=\"5\" \
              fill=\"{BOX}\" stroke=\"{INK}\"/>{}",
-            words(
+            text_element(
                 left + width / 2.0,
                 top + 17.0,
                 &label(event),
                 "text-anchor=\"middle\""
             )
         );
-        text += &titled(&details(order, event), &shape);
+        text += &with_tooltip(&details(order, event), &shape);
     }
     text += "</svg>\n";
     text

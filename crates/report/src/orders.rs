@@ -3,7 +3,7 @@
 use mazurka_core::record::{Advice, AdvisedAccess, Orders, Record};
 
 use crate::events::line_of;
-use crate::verdict::{cut, headline};
+use crate::verdict::{headline, hit_bounds};
 use crate::{View, clip, counted, pad};
 
 /// Limit on the length of the text of an access.
@@ -44,7 +44,7 @@ pub fn orders(record: &Record, orders: &Orders, view: &View) -> String {
         let what = pad(&shortened(access), width);
         text += &format!("  {line}  {what}  {}\n", change(access));
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     text
 }
 
@@ -85,7 +85,7 @@ fn written(order: &str, failure: Option<&str>) -> String {
 
 /// Returns the orders that would forbid a violation, for the evidence of `check`.
 pub(crate) fn stronger(record: &Record) -> String {
-    let told = |access: &AdvisedAccess| {
+    let change_and_place = |access: &AdvisedAccess| {
         let (what, line) = (shortened(access), line(access));
         let advised = written(
             access.advised.as_deref().unwrap_or_default(),
@@ -93,7 +93,7 @@ pub(crate) fn stronger(record: &Record) -> String {
         );
         format!("`{what}` ({line}) as {advised}")
     };
-    let all: Vec<String> = record.stronger.iter().map(told).collect();
+    let all: Vec<String> = record.stronger.iter().map(change_and_place).collect();
     match &all[..] {
         [] => String::new(),
         [one] => format!("  orders: {one} would forbid it\n"),

@@ -19,7 +19,7 @@ struct Outline<'a> {
     /// The names of endings.
     endings: Vec<&'static str>,
     /// For each state except the first: the state before it, the index of its step, and the index
-    /// of its ending, which is 0 for none.
+    /// of its ending, which is 0 if the state has none.
     states: Vec<(usize, usize, usize)>,
 }
 
@@ -61,7 +61,7 @@ pub fn outline_html(tree: &Tree) -> String {
     // Serialising texts and numbers cannot fail.
     let json = serde_json::to_string(&outline).unwrap_or_default();
     format!(
-        "<h2>The tree that the search has walked</h2>\n\
+        "<h2>The tree that the search has explored</h2>\n\
          <div class=\"tree\"><script type=\"application/json\">{}</script></div>\n",
         inert(&json)
     )

@@ -5,7 +5,7 @@ use mazurka_core::{StopReason, Verdict};
 
 use crate::events::{Columns, bindings};
 use crate::table::{counts_with_meanings, findings};
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, clip, counted, pad, replay_command};
 
 /// Limit on the labels of the recorded run that are shown.
@@ -18,7 +18,7 @@ const CONDITION_WIDTH: usize = 80;
 pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> String {
     let paint = view.paint;
     let mut text = headline(record, permuted, view);
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     let run = &permuted.recorded;
     let labels = counted(run.steps.len() as u64, "label", "labels");
     text += &format!("\n{}\n", paint.strong(&format!("recorded, {labels}:")));
@@ -150,11 +150,12 @@ fn rows<'a>(record: &Record, permuted: &Permutations) -> Vec<(&'a str, String, &
         ));
     }
     if permuted.open > 0 {
-        let meaning = "permutations after which a process can go on that waited as recorded";
+        let meaning =
+            "permutations after which a process can continue that waited in the recorded run";
         rows.push(row("open", permuted.open, meaning));
     }
     if permuted.stuck > 0 {
-        let meaning = "prefixes where no process can go on";
+        let meaning = "prefixes where no process can continue";
         rows.push(row("stuck", permuted.stuck, meaning));
     }
     if permuted.complete {
@@ -241,7 +242,7 @@ fn results(record: &Record, permuted: &Permutations, view: &View) -> String {
         text += &format!("  {}  {classes}\n", pad(values, width.unwrap_or(0)));
     }
     if record.deterministic.is_none() && !permuted.complete {
-        text += "  other paths may end otherwise: --complete looks for them\n";
+        text += "  other paths may end differently: --complete explores them\n";
     }
     text
 }

@@ -15,7 +15,8 @@ pub(crate) fn profile(pairs: &[ReversedPair], view: &View) -> String {
     if pairs.is_empty() {
         return "\nno race was reversed: there is only one execution\n".to_owned();
     }
-    let title = "where the executions come from: each reversal of such a pair has started one";
+    let title =
+        "where the executions come from: each reversal of one of these pairs has started one";
     let mut text = format!("\n{}\n", view.paint.strong(title));
     let shown = &pairs[..pairs.len().min(PAIRS_SHOWN)];
     let cells: Vec<[String; 3]> = shown

@@ -5,10 +5,10 @@ use mazurka_core::record::{PathEvent, ProgramRecord, Record};
 use mazurka_core::{Bound, Verdict, conjunction};
 
 use crate::symbolic::path_events;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, bounds, clip, counted, witness};
 
-/// Returns how far a proof was checked if a limit ended the check.
+/// Returns how much of a proof was checked before a limit ended the check.
 pub fn unchecked(bound: &Bound, how_far: &str, view: &View) -> String {
     let unsure = view.paint.unsure("inconclusive:");
     let name = view.paint.unsure(&bounds::name(bound));
@@ -20,7 +20,7 @@ pub fn unchecked(bound: &Bound, how_far: &str, view: &View) -> String {
     format!("{unsure} {how_far}\n  {name}: {todo}\n")
 }
 
-/// Returns the answer: each goal, its status, and what is missing or wrong.
+/// Returns the answer: each goal with its status, and the open questions or counterexamples.
 pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
@@ -69,13 +69,13 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
             }
         }
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     for evidence in &record.witnesses {
         text.push('\n');
         text += &witness::witness(record, evidence, view);
     }
     if record.verdict == Verdict::Inconclusive && record.scope.bounds.is_empty() {
-        text += "what is missing is an invariant, or a solver that can decide the question\n";
+        text += "missing: an invariant, or a solver that can decide the question\n";
     }
     text
 }
@@ -107,7 +107,7 @@ impl<'a> GoalReader<'a> {
             open: vec![0; proof.goals.len()],
             size: vec![1; proof.goals.len()],
         };
-        // A goal has a greater number than the one that it follows from.
+        // The number of a goal is greater than that of the goal that was reduced to it.
         for goal in proof.goals.iter().rev() {
             let bad = matches!(goal.rule, RuleRecord::Open { .. })
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
@@ -140,7 +140,7 @@ fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> 
                 let mut pool = goal.pool.iter();
                 let thread = pool.find(|thread| thread.process == step.process);
                 let next = thread.and_then(|thread| thread.work.last());
-                // "assign 3:5": only the place is used, because the rule says the rest.
+                // In "assign 3:5" only the place is used, because the rule names the statement.
                 let place = next.and_then(|next| next.rsplit(' ').next()).unwrap_or("");
                 let process = program.name_of(&step.process);
                 let name = format!("{process} {} {place}", step.rule);
@@ -191,8 +191,8 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
     text
 }
 
-/// Returns what a goal adds to the one before: new values, and new assumptions.
-fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
+/// Returns what a goal adds to the goal before it: new values, and new assumptions.
+fn additions(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
     let (values, condition) = match before {
         Some(before) => (&before.substitution[..], &before.condition[..]),
         None => (&[][..], &[][..]),
@@ -236,7 +236,7 @@ impl Branch {
         } = *self;
         let goal = &reading.proof.goals[at];
         let indent = "  ".repeat(level.min(40));
-        let (changed, assumed) = news(goal, from.map(|from| &reading.proof.goals[from]));
+        let (changed, assumed) = additions(goal, from.map(|from| &reading.proof.goals[from]));
         let dim = |lead: &str, what: &str| match what {
             "" => String::new(),
             what => view.paint.dim(&format!("{lead}{what}")),
@@ -401,9 +401,9 @@ pub const MOST_GOALS: usize = 400;
 /// A line in the picture of a proof.
 #[derive(Clone, Copy)]
 enum ProofEdge<'a> {
-    /// To a goal that another one was reduced to, by a step of this process if it is one.
+    /// To a goal that another goal was reduced to; names the process if a step did this.
     Reduced(Option<&'a str>),
-    /// To an existing goal that says the same.
+    /// To an existing goal with the same meaning.
     Elsewhere,
 }
 

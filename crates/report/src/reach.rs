@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::{Record, Run};
 
 use crate::events::{Columns, bindings};
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, replay_command};
 
 /// Returns whether the state can be reached, how much was searched, and a run to it.
@@ -22,7 +22,7 @@ pub fn reached(
         Verdict::Inconclusive => paint.unsure("unknown:"),
     };
     let mut text = format!("{answer} {state} ({searched})\n");
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     if let Some(run) = run {
         let columns = Columns::fitting(std::slice::from_ref(run), view);
         text += &columns.steps(run, 0..run.steps.len(), None, paint);

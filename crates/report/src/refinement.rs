@@ -12,16 +12,16 @@ pub(crate) fn refinement(record: &Record, view: &View) -> String {
     let (paint, file) = (view.paint, &stated.file);
     let pairs = counted(stated.pairs, "state", "states");
     let states = counted(stated.states, "state", "states");
-    let looked = format!("{pairs} with those of {states} of the specification");
+    let searched = format!("{pairs} with those of {states} of the specification");
     match stated.answer {
-        RefinementAnswer::Holds => format!("{} {file} ({looked})\n", paint.good("refines:")),
+        RefinementAnswer::Holds => format!("{} {file} ({searched})\n", paint.good("refines:")),
         RefinementAnswer::Broken => {
-            format!("{} {file} ({looked})\n", paint.bad("does not refine:"))
+            format!("{} {file} ({searched})\n", paint.bad("does not refine:"))
         }
         RefinementAnswer::Open => {
             let limits: Vec<String> = stated.bounds.iter().map(bounds::name).collect();
             let open = paint.unsure("not known to refine:");
-            format!("{open} {file} ({looked}; {})\n", limits.join(", "))
+            format!("{open} {file} ({searched}; {})\n", limits.join(", "))
         }
     }
 }

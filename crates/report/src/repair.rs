@@ -4,7 +4,7 @@ use mazurka_core::Verdict;
 use mazurka_core::record::Record;
 
 use crate::View;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 
 /// A change after which the program is verified.
 #[derive(Clone, Debug)]
@@ -64,12 +64,12 @@ pub fn repaired(record: &Record, repairs: &Repairs<'_>, view: &View) -> String {
         }
         (Verdict::Inconclusive, _) => {
             let unknown = paint.unsure("inconclusive:");
-            let text = format!("{unknown} nothing is known to be wrong, so nothing is changed\n");
-            return text + &cut(record, view);
+            let text = format!("{unknown} no violation is known, so there is nothing to repair\n");
+            return text + &hit_bounds(record, view);
         }
         (Verdict::Violated, 0) if repairs.all_tried => {
             let none = paint.bad("no repair:");
-            format!("{none} {wrong}; none of the changes that are known works {tried}\n")
+            format!("{none} {wrong}; none of the possible changes works {tried}\n")
         }
         (Verdict::Violated, 0) => {
             let none = paint.unsure("no repair in time:");

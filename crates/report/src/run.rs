@@ -6,7 +6,7 @@ use crate::events::{Columns, bindings};
 use crate::permute::branches;
 use crate::shell::flags_of;
 use crate::symbolic::path_events;
-use crate::verdict::{cut, title};
+use crate::verdict::{hit_bounds, title};
 use crate::{View, replay_command, witness};
 
 /// The data that `run` shows besides its record.
@@ -18,16 +18,16 @@ pub struct OneRun<'a> {
     pub seed: Option<u64>,
     /// The processes that could make the next step.
     pub ready: &'a [String],
-    /// The run over symbolic initial values, if asked for.
+    /// The run over symbolic initial values, if it was requested.
     pub path: Option<&'a PathRecord>,
-    /// Its events, if asked for.
+    /// The events of the run, if they were requested.
     pub events: &'a [PathEvent],
-    /// Whether another run is equivalent, if asked for.
+    /// Whether another run is equivalent, if that was requested.
     pub compared: Option<&'a ComparedRuns>,
 }
 
 impl<'a> OneRun<'a> {
-    /// Makes it from a run alone, without further facts.
+    /// Makes a view of a run without additional data.
     pub fn new(run: &'a Run) -> Self {
         Self {
             run,
@@ -40,8 +40,8 @@ impl<'a> OneRun<'a> {
     }
 }
 
-/// Returns the steps with the values that they changed, how the run ended, the final state, and how
-/// to see it again.
+/// Returns the steps with the values that they changed, the end of the run, the final state, and
+/// the command that replays it.
 pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let run = one.run;
@@ -63,7 +63,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         );
         text += &format!("{}\n", paint.unsure(&open));
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     if !run.state.is_empty() {
         text += &format!("state: {}\n", bindings(&run.state));
     }
@@ -79,8 +79,8 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text
 }
 
-/// Returns the violations in a run, and how it has ended. The text is empty if there are none and
-/// the run can continue.
+/// Returns the violations in a run, and how it ended. The text is empty if there are no violations
+/// and the run can continue.
 pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();

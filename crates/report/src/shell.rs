@@ -42,8 +42,8 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
     command + &cflags(program)
 }
 
-/// Returns the command for a test of Rust code, which `mazurka-rt` has recorded: its settings
-/// include the place of the model and the name of the test.
+/// Returns the command for a test of Rust code that `mazurka-rt` has recorded: the settings of the
+/// record include the place of the model and the name of the test.
 fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     let setting = |wanted: &str| {
         let found = program.set.iter().find(|(name, _)| name == wanted);
@@ -57,24 +57,24 @@ fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     ))
 }
 
-/// Returns the flags that a run of a record needs: if properties are named, the others halt no
-/// process.
+/// Returns the flags that a replay needs: `--property` if properties are named, because then
+/// violations of other properties do not halt processes.
 pub(crate) fn flags_of(record: &Record, flags: &[String]) -> Vec<String> {
     let options = record.options.as_ref();
-    let asked = options.and_then(|options| options.property.as_deref());
-    let asked = asked.filter(|_| !named_properties(record).is_empty());
-    let property = asked.map(|asked| format!("--property={asked}"));
+    let property = options.and_then(|options| options.property.as_deref());
+    let property = property.filter(|_| !named_properties(record).is_empty());
+    let property = property.map(|property| format!("--property={property}"));
     let memory = record.memory_model.as_ref();
     let memory = memory.map(|memory| format!("--memory={memory}"));
-    let asked = property.into_iter().chain(memory);
-    asked.chain(flags.iter().cloned()).collect()
+    let own = property.into_iter().chain(memory);
+    own.chain(flags.iter().cloned()).collect()
 }
 
 /// Returns the properties that the user has named.
 pub(crate) fn named_properties(record: &Record) -> Vec<&str> {
     let options = record.options.as_ref();
-    let asked = options.and_then(|options| options.property.as_deref());
-    let words = asked.into_iter().flat_map(|asked| asked.split(','));
+    let property = options.and_then(|options| options.property.as_deref());
+    let words = property.into_iter().flat_map(|all| all.split(','));
     let named = |word: &&str| !word.is_empty() && Kinds::parse(word).is_none();
     words.filter(named).collect()
 }

@@ -1,15 +1,16 @@
-//! The graph of the states of a program: for Graphviz, and as an SVG picture.
-//!
-//! In the picture a state is below all states that are nearer to the initial state. The label of a
-//! step is between its two states, in a layer of its own, so that no texts overlap. A step to a
-//! state that is not further away goes back up on the right of its label.
+//! The graph of the states of a program: for Graphviz, and as an SVG picture. In the picture a
+//! state is below all states that are nearer to the initial state. The label of a step is between
+//! its two states, in a layer of its own, so that no texts overlap. A step to a state that is not
+//! further away leads up again, to the right of its label.
 
 use mazurka_core::record::{GraphEdge, GraphState, Leaf, Record, StateGraph};
 
 use crate::dot::{quoted, shape as dot_shape};
 use crate::events::bindings;
 use crate::layers::Layers;
-use crate::svg::{INK, LINE, Legend, MARGIN, PAPER, TITLE, shape, sheet, titled, wide, words};
+use crate::svg::{
+    INK, LINE, Legend, MARGIN, PAPER, TITLE, shape, sheet, text_element, text_width, with_tooltip,
+};
 use crate::tree::{fill, name};
 use crate::{clip, counted};
 
@@ -29,11 +30,11 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
         return None;
     }
     let drawn = graph.states.len() as u64;
-    let met = record.counts.states.unwrap_or(drawn).max(drawn);
+    let visited = record.counts.states.unwrap_or(drawn).max(drawn);
     let all = if record.scope.bounds.is_empty() {
-        met.to_string()
+        visited.to_string()
     } else {
-        format!("at least {met}")
+        format!("at least {visited}")
     };
     Some(format!(
         "{drawn} of {all} states are drawn, those nearest to the initial one"
@@ -41,7 +42,7 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
 }
 
 fn title(record: &Record, graph: &StateGraph) -> String {
-    // The engine may leave out states that a false `assume` discards.
+    // The engine may leave out states in which an `assume` is false.
     let drawn = graph.states.len() as u64;
     let states = if graph.states.iter().any(|state| state.cut) {
         record.counts.states.unwrap_or(drawn).max(drawn)
@@ -61,7 +62,7 @@ fn lines_beside(state: &GraphState, at: usize) -> Vec<String> {
     let mut first = Vec::new();
     first.extend((at == 0).then_some("initial"));
     first.extend(state.mark.map(name));
-    first.extend(state.cut.then_some("goes on"));
+    first.extend(state.cut.then_some("continues"));
     let mut lines = vec![first.join(", ")];
     lines.push(bindings(&state.state));
     lines.extend(state.mishap.as_ref().map(|text| format!("✗ {text}")));
@@ -166,7 +167,12 @@ impl<'a> GraphLayout<'a> {
     fn new(graph: &'a StateGraph, top: f64) -> Self {
         let states = graph.states.len();
         let mut layer: Vec<usize> = graph.states.iter().map(|state| 2 * state.depth).collect();
-        let widest = |lines: &[String]| lines.iter().map(|line| wide(line)).fold(0.0, f64::max);
+        let widest = |lines: &[String]| {
+            lines
+                .iter()
+                .map(|line| text_width(line))
+                .fold(0.0, f64::max)
+        };
         let all = graph.states.iter().enumerate();
         let beside = all.map(|(at, state)| 2.0 * RADIUS + 6.0 + widest(&lines_beside(state, at)));
         let mut widths: Vec<f64> = beside.collect();
@@ -204,7 +210,10 @@ impl<'a> GraphLayout<'a> {
         let node = self.graph.states.len() + at;
         let lines = label(edge);
         let (left, y) = (self.layers.left(node) + 4.0, self.row(node));
-        let width = lines.iter().map(|line| wide(line)).fold(0.0, f64::max);
+        let width = lines
+            .iter()
+            .map(|line| text_width(line))
+            .fold(0.0, f64::max);
         let middle = left + width.min(80.0) / 2.0;
         let ink = if edge.mishap.is_some() { BAD } else { INK };
         let (top, bottom) = (y - 12.0, y + lines.len() as f64 * LINE - 8.0);
@@ -236,9 +245,9 @@ impl<'a> GraphLayout<'a> {
         for (at, line) in lines.iter().enumerate() {
             let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
             let options = format!("fill=\"{ink}\" {halo}");
-            text += &words(left, y + at as f64 * LINE, line, &options);
+            text += &text_element(left, y + at as f64 * LINE, line, &options);
         }
-        (line, titled(&step_details(edge), &text))
+        (line, with_tooltip(&step_details(edge), &text))
     }
 
     fn state_svg(&self, at: usize) -> String {
@@ -261,9 +270,9 @@ impl<'a> GraphLayout<'a> {
         for (line, words_of) in lines_beside(state, at).iter().enumerate() {
             let below = y - 2.0 + line as f64 * LINE;
             let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
-            text += words(x + RADIUS + 6.0, below, words_of, halo).trim_end();
+            text += text_element(x + RADIUS + 6.0, below, words_of, halo).trim_end();
         }
-        titled(&details(state, at), &text)
+        with_tooltip(&details(state, at), &text)
     }
 }
 
@@ -280,7 +289,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     let layout = GraphLayout::new(graph, top);
     let legend =
         Legend::from_leaves(|leaf| graph.states.iter().any(|state| state.mark == Some(leaf)));
-    let lines = heading.iter().map(|line| wide(line) + 2.0 * MARGIN);
+    let lines = heading.iter().map(|line| text_width(line) + 2.0 * MARGIN);
     let nodes = layout.layers.right() + SWING + MARGIN;
     let width = lines.fold(nodes, f64::max).max(legend.width());
     let foot = top + layout.layers.len() as f64 * ROW + LINE;
@@ -289,7 +298,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
     text += &format!("<path d=\"M0 0 L7 3 L0 6 Z\" fill=\"{INK}\"/></marker></defs>\n");
     for (at, line) in heading.iter().enumerate() {
         let bold = if at == 0 { "font-weight=\"bold\"" } else { "" };
-        text += &words(MARGIN, MARGIN + at as f64 * LINE, line, bold);
+        text += &text_element(MARGIN, MARGIN + at as f64 * LINE, line, bold);
     }
     // All lines are drawn below all text.
     let edges = (0..graph.edges.len()).map(|at| layout.edge(at));
@@ -303,7 +312,7 @@ pub fn states_svg(record: &Record, graph: &StateGraph) -> String {
             "<path d=\"M{x:.1} {from:.1} V{end:.1}\" fill=\"none\" stroke=\"{INK}\" \
              stroke-width=\"2\" marker-end=\"url(#tip)\"/>"
         );
-        text += &titled("the initial state", &arrow);
+        text += &with_tooltip("the initial state", &arrow);
     }
     for at in 0..graph.states.len() {
         text += &layout.state_svg(at);
@@ -319,7 +328,7 @@ mod tests {
     use mazurka_core::{Bound, Verdict};
 
     use super::*;
-    use crate::wellformed::{is_sound, texts};
+    use crate::wellformed::{assert_sound, texts};
 
     fn state(depth: usize, mark: Option<Leaf>) -> GraphState {
         GraphState {
@@ -368,7 +377,7 @@ mod tests {
     fn every_state_is_there_once_with_its_word() {
         let record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
         let (dot, svg) = (states_dot(&record, &graph()), states_svg(&record, &graph()));
-        is_sound(&svg);
+        assert_sound(&svg);
         for word in ["initial", "deadlock", "final", "failure"] {
             let found = texts(&svg);
             let found = found.iter().filter(|(_, _, text)| text == word);
@@ -384,16 +393,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told() {
+    fn the_text_names_what_is_left_out() {
         let mut record = crate::tests::record(Verdict::Violated, Vec::new(), Vec::new());
         record.counts.states = Some(77);
         let mut graph = graph();
         graph.states[2].cut = true;
-        let said = "5 of 77 states are drawn, those nearest to the initial one";
-        assert_eq!(states_left_out(&record, &graph).as_deref(), Some(said));
-        assert!(states_svg(&record, &graph).contains(said));
+        let sentence = "5 of 77 states are drawn, those nearest to the initial one";
+        assert_eq!(states_left_out(&record, &graph).as_deref(), Some(sentence));
+        assert!(states_svg(&record, &graph).contains(sentence));
         record.scope.bounds.push(Bound::Interrupted);
-        let said = states_left_out(&record, &graph).expect("it is cut");
-        assert!(said.starts_with("5 of at least 77 states"), "{said}");
+        let sentence = states_left_out(&record, &graph).expect("it is cut");
+        assert!(
+            sentence.starts_with("5 of at least 77 states"),
+            "{sentence}"
+        );
     }
 }

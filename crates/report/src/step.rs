@@ -9,12 +9,12 @@ use crate::{View, clip, counted, pad, witness};
 /// Limit on the length of values.
 const VALUES_WIDTH: usize = 240;
 
-/// The result of a command of `step`.
+/// What `step` shows after a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepped<'a> {
     /// The run so far.
     pub run: &'a Run,
-    /// Number of its steps that were shown before.
+    /// The number of steps that were shown before.
     pub known: usize,
     /// The possible next steps.
     pub next: &'a NextSteps,
@@ -23,18 +23,18 @@ pub struct Stepped<'a> {
 /// Returns the new steps, or the state if there are none, and the possible next steps.
 pub fn stepped(now: Stepped<'_>, view: &View) -> String {
     let Stepped { run, known, next } = now;
-    let after = Run {
+    let next_run = Run {
         steps: next.steps.clone(),
         names: run.names.clone(),
         ..run.clone()
     };
-    let made = (known..run.steps.len()).map(|at| StepRow::new(run, at));
-    let made: Vec<StepRow> = made.collect();
-    let possible = (0..after.steps.len()).map(|at| StepRow {
+    let new_rows = (known..run.steps.len()).map(|at| StepRow::new(run, at));
+    let new_rows: Vec<StepRow> = new_rows.collect();
+    let possible = (0..next_run.steps.len()).map(|at| StepRow {
         number: String::new(),
-        ..StepRow::new(&after, at)
+        ..StepRow::new(&next_run, at)
     });
-    let (count, all) = (made.len(), made.into_iter().chain(possible));
+    let (count, all) = (new_rows.len(), new_rows.into_iter().chain(possible));
     let rows: Vec<StepRow> = all.collect();
     let columns = Columns::for_rows(&rows, view);
     let line = |row: &StepRow| columns.line(row, "", view.paint);
@@ -139,6 +139,7 @@ mod tests {
             outcomes: outcomes.to_vec(),
             label: label.to_owned(),
             line: 3,
+            file: None,
             enabled: Vec::new(),
             reads: Vec::new(),
             changes: vec![Change {
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn new_steps_stand_above_those_that_can_come_next() {
+    fn new_steps_are_listed_above_the_possible_next_steps() {
         let run = run(vec![step("0", &[], "x := 1"), step("0", &[], "x := 2")]);
         let next = NextSteps {
             steps: vec![step("0", &[7], "y := 1"), step("1", &[], "longer := 3")],
@@ -186,7 +187,7 @@ mod tests {
           0 can choose more values than are shown
         ");
         let now = Stepped { known: 2, ..now };
-        assert!(stepped(now, &View::default()).starts_with("after 2 steps: x = 1\ncan go:\n"));
+        assert!(stepped(now, &View::default()).starts_with("next_run 2 steps: x = 1\ncan go:\n"));
     }
 
     #[test]
@@ -222,7 +223,7 @@ mod tests {
         };
         now.processes[1].locals = vec![binding("i", "3"), binding("t", "[1, 2]")];
         insta::assert_snapshot!(situation(&now, &View::default()), @r"
-        after 1 step: x = 1
+        next_run 1 step: x = 1
           held: m by server
           0       waits for lock `m`, held by server (line 4)
           server  can go (line 4): i = 3, t = [1, 2]

@@ -2,8 +2,8 @@
 //!
 //! Every leaf has a column. A state is above the state that was explored first from it, so every
 //! state is in exactly one column: that of the first run through it. Later branches lead off to the
-//! right, at the height of the state. A column is as wide as its text, and below a branch there is
-//! only what it leads to, so nothing overlaps.
+//! right, at the height of the state. A column is as wide as its text, and a branch shares its
+//! columns with no other branch, so nothing overlaps.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
@@ -34,11 +34,11 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     let height = last + 4.0 * LINE + MARGIN + legend.height();
     let width = layout
         .width
-        .max(MARGIN * 2.0 + wide(&heading))
+        .max(MARGIN * 2.0 + text_width(&heading))
         .max(legend.width());
     let mut text = sheet(width, height);
-    text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
-    // Nearer branches are drawn over those that go further along the same row.
+    text += &text_element(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
+    // Short branches are drawn over the longer ones of the same row.
     for (at, node) in tree.nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
             text += &edge(node, layout.point(parent), layout.point(at));
@@ -55,7 +55,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
         );
         for (k, line) in ending(node).iter().enumerate() {
             let below = y + RADIUS + 14.0 + k as f64 * LINE;
-            text += &words(x - RADIUS, below, line, "");
+            text += &text_element(x - RADIUS, below, line, "");
         }
     }
     text += &legend.draw(last + 4.0 * LINE);
@@ -104,9 +104,9 @@ impl TreeLayout {
         for (node, place) in tree.nodes.iter().zip(&places) {
             let below = ending(node)
                 .iter()
-                .map(|line| wide(line))
+                .map(|line| text_width(line))
                 .fold(0.0, f64::max);
-            let beside = 2.0 * RADIUS + wide(&step(node));
+            let beside = 2.0 * RADIUS + text_width(&step(node));
             let width = &mut widths[place.column];
             *width = width.max(below).max(beside);
         }
@@ -155,9 +155,9 @@ fn edge(node: &TreeNode, (from_x, from_y): (f64, f64), (x, y): (f64, f64)) -> St
         end + 2.0
     );
     let middle = f64::midpoint(from_y, y) + 4.0;
-    text += &titled(
+    text += &with_tooltip(
         &details(node),
-        &words(
+        &text_element(
             x + 2.0 * RADIUS,
             middle,
             &step(node),
@@ -182,7 +182,7 @@ fn state(tree: &Tree, node: &TreeNode, x: f64, y: f64) -> String {
             )
         }
     };
-    titled(&details(node), &shape)
+    with_tooltip(&details(node), &shape)
 }
 
 pub(crate) fn shape(leaf: Leaf, x: f64, y: f64) -> String {
@@ -242,7 +242,7 @@ pub(crate) struct Legend {
     races: bool,
 }
 
-const RACE: &str = "⇄n: two steps that race; dashed, the one that was moved before the other";
+const RACE: &str = "⇄n: two steps that race; dashed: the step that was moved before the other";
 
 impl Legend {
     fn new(tree: &Tree) -> Self {
@@ -271,7 +271,7 @@ impl Legend {
     fn meaning(leaf: Leaf) -> String {
         let meaning = match leaf {
             Leaf::Final => "every process has ended",
-            Leaf::Deadlock => "no process can go on",
+            Leaf::Deadlock => "no process can continue",
             Leaf::Failure => "something went wrong",
             Leaf::Discarded => "a false `assume`",
             Leaf::Blocked => "another run covers what follows",
@@ -285,8 +285,11 @@ impl Legend {
     }
 
     pub(crate) fn width(&self) -> f64 {
-        let lines = self.leaves.iter().map(|&leaf| wide(&Self::meaning(leaf)));
-        let races = self.races.then(|| wide(RACE));
+        let lines = self
+            .leaves
+            .iter()
+            .map(|&leaf| text_width(&Self::meaning(leaf)));
+        let races = self.races.then(|| text_width(RACE));
         2.0 * MARGIN + 24.0 + lines.chain(races).fold(0.0, f64::max)
     }
 
@@ -295,11 +298,11 @@ impl Legend {
         let mut y = top;
         for &leaf in &self.leaves {
             text += &format!("{}\n", shape(leaf, MARGIN + RADIUS, y - 4.0));
-            text += &words(MARGIN + 24.0, y, &Self::meaning(leaf), "");
+            text += &text_element(MARGIN + 24.0, y, &Self::meaning(leaf), "");
             y += LINE * 1.3;
         }
         if self.races {
-            text += &words(MARGIN + 24.0, y, RACE, "");
+            text += &text_element(MARGIN + 24.0, y, RACE, "");
         }
         text
     }
@@ -307,7 +310,7 @@ impl Legend {
 
 /// Returns an upper bound on the width of a text. Letters of East Asian scripts and pictograms
 /// count as twice as wide.
-pub(crate) fn wide(text: &str) -> f64 {
+pub(crate) fn text_width(text: &str) -> f64 {
     let columns = |c: char| {
         if c >= '\u{1100}' && !is_sign(c) {
             2.0
@@ -318,7 +321,7 @@ pub(crate) fn wide(text: &str) -> f64 {
     text.chars().map(columns).sum::<f64>() * LETTER
 }
 
-/// Whether it is one of the signs in pictures and labels: arrows, operators, shapes.
+/// Whether a character is one of the signs in pictures and labels: arrows, operators, shapes.
 fn is_sign(c: char) -> bool {
     ('\u{2000}'..='\u{2bff}').contains(&c)
 }
@@ -334,12 +337,12 @@ pub(crate) fn sheet(width: f64, height: f64) -> String {
 }
 
 /// Adds a tooltip to an element.
-pub(crate) fn titled(explanation: &str, what: &str) -> String {
+pub(crate) fn with_tooltip(explanation: &str, what: &str) -> String {
     let what = what.trim_end();
     format!("<g><title>{}</title>{what}</g>\n", escaped(explanation))
 }
 
-pub(crate) fn words(x: f64, y: f64, text: &str, options: &str) -> String {
+pub(crate) fn text_element(x: f64, y: f64, text: &str, options: &str) -> String {
     let fill = if options.contains("fill=") {
         String::new()
     } else {

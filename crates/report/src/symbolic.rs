@@ -6,9 +6,9 @@ use mazurka_core::record::{
 use mazurka_core::{Verdict, conjunction};
 
 use crate::events::bindings;
-use crate::svg::{INK, MARGIN, TITLE, sheet, wide, words};
+use crate::svg::{INK, MARGIN, TITLE, sheet, text_element, text_width};
 use crate::table::counts_with_meanings;
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, clip, counted};
 
 const CONDITION_WIDTH: usize = 240;
@@ -36,7 +36,7 @@ pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) ->
         let run = clip(&run, CONDITION_WIDTH);
         text += &format!("  {}{example}\n    by {run}\n", mishap.what);
     }
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     text.push('\n');
     text += &counts_with_meanings(&rows(record, states), paint);
     text += &format!(
@@ -76,7 +76,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
         row(
             "states",
             states.count,
-            "symbolic states in which no process can go on",
+            "symbolic states in which no process can continue",
         ),
         row(
             "steps",
@@ -105,7 +105,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
     rows
 }
 
-/// Returns, for each column, the height of the curve: that of the last point up to the column.
+/// Returns the height of the curve in each column: that of the last point up to the column.
 fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     let end = curve.last().map_or(0, |point| point.0);
     let at = |column: usize| {
@@ -136,8 +136,8 @@ fn plot(curve: &[(u64, u64)]) -> String {
             let here = eighths.saturating_sub(row as u128 * 8).min(8) as usize;
             text.push([' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][here]);
         }
-        let kept = text.trim_end().len();
-        text.truncate(kept);
+        let trimmed = text.trim_end().len();
+        text.truncate(trimmed);
         text.push('\n');
     }
     let line = "─".repeat(columns);
@@ -166,7 +166,7 @@ fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
     let hidden = states.count.saturating_sub(states.listed.len() as u64);
     if hidden > 0 {
         let more = counted(hidden, "state", "states");
-        text += &format!("\n{more} more; --states N lists as many\n");
+        text += &format!("\n{more} more; --states N lists up to N states\n");
     }
     text
 }
@@ -297,8 +297,8 @@ const COLOURS: [&str; 3] = ["#2980b9", "#c0392b", "#1e8449"];
 fn plot_svg(title: &str, curves: &[(String, &[(u64, u64)])], scale: Scale) -> String {
     let named = curves.iter().filter(|(name, _)| !name.is_empty());
     let legend = named.clone().count() as f64 * LINE;
-    let names = named.map(|(name, _)| wide(name) + 2.0 * MARGIN);
-    let width = names.fold((WIDTH + AXIS).max(wide(title)), f64::max) + 2.0 * MARGIN;
+    let names = named.map(|(name, _)| text_width(name) + 2.0 * MARGIN);
+    let width = names.fold((WIDTH + AXIS).max(text_width(title)), f64::max) + 2.0 * MARGIN;
     let height = HEIGHT + TITLE + legend + 4.0 * MARGIN;
     let points = || curves.iter().flat_map(|(_, curve)| curve.iter());
     let end = points().map(|point| point.0).max().unwrap_or(0).max(1) as f64;
@@ -310,7 +310,7 @@ fn plot_svg(title: &str, curves: &[(String, &[(u64, u64)])], scale: Scale) -> St
         format!("{x:.1},{y:.1}")
     };
     let mut text = sheet(width, height);
-    text += &words(MARGIN, MARGIN, title, "font-weight=\"bold\"");
+    text += &text_element(MARGIN, MARGIN, title, "font-weight=\"bold\"");
     let bottom = top + HEIGHT;
     text += &format!(
         "<path d=\"M{left:.1},{top:.1} V{bottom:.1} H{:.1}\" fill=\"none\" stroke=\"{INK}\"/>\n",
@@ -329,23 +329,23 @@ fn plot_svg(title: &str, curves: &[(String, &[(u64, u64)])], scale: Scale) -> St
             text += &format!(
                 "<path d=\"M{left:.1},{y:.1} H{end:.1}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n"
             );
-            text += &words(end + 8.0, y, name, "");
+            text += &text_element(end + 8.0, y, name, "");
         }
     }
     // The numbers are outside the axes, and each axis names what it counts.
-    let before_axis = |text: &str| left - wide(text) - 6.0;
+    let before_axis = |text: &str| left - text_width(text) - 6.0;
     let highest = format!("{most:.0}");
-    text += &words(before_axis(&highest), top + 4.0, &highest, "");
-    text += &words(before_axis("0"), bottom, "0", "");
+    text += &text_element(before_axis(&highest), top + 4.0, &highest, "");
+    text += &text_element(before_axis("0"), bottom, "0", "");
     let counted = format!("symbolic states{}", scale.name());
-    text += &words(MARGIN, top - 14.0, &counted, "");
-    text += &words(left, bottom + MARGIN, "0", "");
+    text += &text_element(MARGIN, top - 14.0, &counted, "");
+    text += &text_element(left, bottom + MARGIN, "0", "");
     let longest = format!("{end:.0}");
-    let ends = left + WIDTH - wide(&longest);
-    text += &words(ends, bottom + MARGIN, &longest, "");
+    let ends = left + WIDTH - text_width(&longest);
+    text += &text_element(ends, bottom + MARGIN, &longest, "");
     let steps = format!("steps{}", scale.name());
-    let middle = left + (WIDTH - wide(&steps)) / 2.0;
-    text += &words(middle, bottom + MARGIN, &steps, "");
+    let middle = left + (WIDTH - text_width(&steps)) / 2.0;
+    text += &text_element(middle, bottom + MARGIN, &steps, "");
     text += "</svg>\n";
     text
 }
@@ -355,7 +355,7 @@ mod tests {
     use mazurka_core::Verdict;
 
     use super::*;
-    use crate::wellformed::{is_sound, texts};
+    use crate::wellformed::{assert_sound, texts};
 
     #[test]
     fn several_curves_have_names() {
@@ -375,7 +375,7 @@ mod tests {
         let few = states("canonical", vec![(0, 1), (10, 7), (20, 3)]);
         let all = [(&record, &many), (&record, &few)];
         let svg = curves_svg(&all);
-        is_sound(&svg);
+        assert_sound(&svg);
         assert_eq!(svg.matches("<polyline").count(), 2);
         for name in ["none: 3 states", "canonical: 3 states", "logarithmic"] {
             assert!(svg.contains(name), "{name}: {svg}");
@@ -399,7 +399,7 @@ mod tests {
             open: Vec::new(),
         };
         let svg = curve_svg(&record, &states);
-        is_sound(&svg);
+        assert_sound(&svg);
         let words: Vec<String> = texts(&svg).into_iter().map(|(_, _, text)| text).collect();
         for label in ["symbolic states", "steps", "4000000", "2000000"] {
             assert!(words.iter().any(|word| word == label), "{label}: {words:?}");

@@ -7,7 +7,7 @@ use crate::covers::covers;
 use crate::events::line_of;
 use crate::history::clients;
 use crate::profile::profile;
-use crate::verdict::{cut, model, not_explored, title, two_runs};
+use crate::verdict::{hit_bounds, model, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
 /// Returns the program, the counts, the findings, and how to see them.
@@ -21,7 +21,7 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
-    // Without traces, states were merged, and states are counted.
+    // Without traces, states were merged, so states are counted.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
         None if record.algorithm.starts_with("context") => [
@@ -85,7 +85,7 @@ pub fn table(record: &Record, view: &View) -> String {
         rows.insert(0, ("states", states.to_string(), meaning));
     }
     if let Some(permuted) = counts.permuted_states {
-        let meaning = "the states that these stand for";
+        let meaning = "the states that these represent";
         let number = crate::verdict::permuted(permuted);
         rows.insert(1, ("permuted", number, meaning));
     }
@@ -96,15 +96,15 @@ pub fn table(record: &Record, view: &View) -> String {
             "states at one time, at the most",
         ));
     }
-    let solved = record.solver.map(|asked| {
-        let models = share(asked.reused, asked.queries);
-        let searches = asked.searches + asked.external;
+    let solved = record.solver.map(|solver| {
+        let models = share(solver.reused, solver.queries);
+        let searches = solver.searches + solver.external;
         format!(
             "questions to the solver: {models} % known from earlier models, {searches} searches"
         )
     });
-    if let (Some(asked), Some(solved)) = (record.solver, &solved) {
-        rows.push(("queries", asked.queries.to_string(), solved));
+    if let (Some(solver), Some(solved)) = (record.solver, &solved) {
+        rows.push(("queries", solver.queries.to_string(), solved));
     }
     let rate = speed(record).unwrap_or_default();
     rows.push(("seconds", format!("{:.3}", record.seconds), &rate));
@@ -122,7 +122,8 @@ pub fn table(record: &Record, view: &View) -> String {
     text
 }
 
-/// Returns the description of a sample, and the estimated fraction of the traces that it has met.
+/// Returns the description of a sample, and the estimated fraction of the traces that it has
+/// visited.
 fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     let Some(sample) = &record.sample else {
         return Vec::new();
@@ -164,7 +165,7 @@ pub(crate) fn is_partial(record: &Record) -> bool {
     !record.scope.bounds.is_empty()
 }
 
-/// Returns the number of states met per second, if states are merged.
+/// Returns the number of states visited per second, if states are merged.
 fn speed(record: &Record) -> Option<String> {
     let states = record.counts.states? as f64;
     let rate = states / record.seconds.max(0.000_001);
@@ -214,8 +215,7 @@ pub(crate) fn listed(
 ) -> String {
     let paint = view.paint;
     let how_far = match record.stopped {
-        // A bound does not invalidate a violation, so a search may be complete although something
-        // was left out.
+        // After a violation a search counts as complete even if a bound has left out a part.
         StopReason::Complete if record.scope.bounds.is_empty() => everything,
         StopReason::Certain => "stopped when certain",
         _ if record.verdict == Verdict::Violated => "violated; not everything was explored",
@@ -230,7 +230,7 @@ pub(crate) fn listed(
     text += &covers(record, view);
     text += &clients(record, view);
     text += &not_explored(record, view);
-    text += &cut(record, view);
+    text += &hit_bounds(record, view);
     text.push('\n');
     text += &counts_with_meanings(rows, paint);
     text += &findings(record, view);

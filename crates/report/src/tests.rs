@@ -108,7 +108,7 @@ fn every_bound_is_named_with_what_to_do() {
 }
 
 #[test]
-fn a_violation_keeps_the_bounds_in_sight() {
+fn a_violation_does_not_hide_the_bounds() {
     let bad = witness(Kind::Failure, "assertion failed");
     let found = record(Verdict::Violated, vec![Bound::MaxDepth(9)], vec![bad]);
     let text = verdict(&found, &View::default());
@@ -125,10 +125,10 @@ fn a_violation_keeps_the_bounds_in_sight() {
     );
 }
 
-/// A search over all initial values may be complete with a violation, and have decided `int` only
-/// in part.
+/// A search over all initial values may be complete with a violation although it has decided `int`
+/// only in part.
 #[test]
-fn what_was_left_out_is_in_the_first_words() {
+fn the_headline_reports_that_a_part_was_left_out() {
     let view = View {
         paint: Paint::Plain,
         ..View::default()
@@ -152,7 +152,7 @@ fn what_was_left_out_is_in_the_first_words() {
 }
 
 #[test]
-fn several_witnesses_each_with_a_command() {
+fn each_of_several_witnesses_has_a_command() {
     let mut deadlock = witness(Kind::Deadlock, "deadlock: 0 waits for ever");
     deadlock.waiting.push(Waiting {
         process: "0".into(),
@@ -217,7 +217,7 @@ fn only_the_variables_that_differ_are_shown() {
 }
 
 #[test]
-fn nothing_but_discarded_runs_is_no_good_news() {
+fn if_every_run_is_discarded_the_text_warns() {
     let mut none = record(Verdict::Verified, Vec::new(), Vec::new());
     none.counts.executions = 0;
     none.counts.discarded = 5;
@@ -229,16 +229,16 @@ fn nothing_but_discarded_runs_is_no_good_news() {
 }
 
 #[test]
-fn an_engine_that_counts_no_traces_says_so() {
+fn an_engine_without_traces_reports_that() {
     let mut unknown = record(Verdict::Verified, Vec::new(), Vec::new());
     unknown.counts.traces = None;
     assert!(table(&unknown, &View::default()).contains("traces        unknown"));
     assert!(!verdict(&unknown, &View::default()).contains("trace"));
 }
 
-/// `stateful` counts states; the runs that end where a state is met again measure nothing.
+/// `stateful` counts states; the number of its runs, which end at visited states, means nothing.
 #[test]
-fn an_engine_that_merges_states_says_how_many() {
+fn an_engine_that_merges_states_reports_their_number() {
     let mut merged = record(Verdict::Verified, Vec::new(), Vec::new());
     merged.counts.states = Some(54);
     let text = table(&merged, &View::default());
@@ -258,7 +258,7 @@ fn an_engine_that_merges_states_says_how_many() {
 }
 
 #[test]
-fn values_stand_below_the_failure_and_names_in_the_command() {
+fn values_are_below_the_failure_and_names_in_the_command() {
     let mut failed = witness(Kind::Failure, "assertion failed: `s == 0`");
     failed.place = Some(Place {
         line: 4,
@@ -275,6 +275,7 @@ fn values_stand_below_the_failure_and_names_in_the_command() {
         outcomes: Vec::new(),
         label: "s := x".into(),
         line: 3,
+        file: None,
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),
@@ -304,7 +305,7 @@ fn values_stand_below_the_failure_and_names_in_the_command() {
 }
 
 #[test]
-fn what_follows_a_failure_that_does_not_count_was_not_explored() {
+fn the_part_after_an_uncounted_failure_is_reported_as_unexplored() {
     let mut found = record(Verdict::Verified, Vec::new(), Vec::new());
     let line = "not explored: what a process would do after a failure that does not count\n";
     assert!(!verdict(&found, &View::default()).contains(line));
@@ -317,7 +318,7 @@ fn what_follows_a_failure_that_does_not_count_was_not_explored() {
 }
 
 #[test]
-fn a_replay_says_that_all_is_as_recorded() {
+fn a_replay_reports_that_it_matches_the_record() {
     let bad = witness(Kind::Failure, "assertion failed");
     let text = replayed(
         &record(Verdict::Violated, Vec::new(), vec![bad]),

@@ -5,7 +5,7 @@ use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 use crate::events::bindings;
 use crate::{clip, counted};
 
-/// Limit on the length of labels, because a picture must not be as wide as the longest one.
+/// Limit on the length of labels, so that one long label does not widen the picture.
 const LABEL_WIDTH: usize = 40;
 
 /// Colours of races; consecutive ones differ.
@@ -107,8 +107,8 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
-/// Returns the colour of a state in which the schedule decides, if conditions over inputs decide in
-/// other states: darker than those, as the unfolding thesis draws it.
+/// Returns the colour of a state where the scheduler chooses, if in other states conditions over
+/// inputs choose: a darker one, as in the unfolding thesis.
 pub(crate) fn scheduling(tree: &Tree, node: &TreeNode) -> Option<&'static str> {
     let some_branch = tree.nodes.iter().any(|node| node.branches);
     (some_branch && !node.branches).then_some("#aeb6bf")

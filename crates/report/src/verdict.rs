@@ -13,7 +13,7 @@ use crate::{View, bounds, counted, orders, witness};
 /// If a search takes at least this many seconds, its speed is shown.
 const LONG: f64 = 2.0;
 
-/// Returns the verdict with its evidence. The first line is the answer; the last one says what to
+/// Returns the verdict with its evidence. The first line is the answer; the last line tells what to
 /// do next.
 pub fn verdict(record: &Record, view: &View) -> String {
     let mut text = headline(record, view);
@@ -48,7 +48,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
-            text += &cut(record, view);
+            text += &hit_bounds(record, view);
             text += &still_open(record, view);
             text.push('\n');
             if let Some(last) = record.witnesses.last() {
@@ -60,8 +60,8 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
-            text += &cut(record, view);
-            // If nothing is excluded, the headline says so.
+            text += &hit_bounds(record, view);
+            // If the search excludes nothing, the headline already tells that.
             if record.kinds.open != record.kinds.counted {
                 text += &still_open(record, view);
             }
@@ -70,7 +70,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     text
 }
 
-/// Returns the parts of a native program that run outside the exploration.
+/// Returns the parts of a native program that were not explored.
 fn outside(record: &Record, view: &View) -> String {
     match &record.scope.outside[..] {
         [] => String::new(),
@@ -92,7 +92,7 @@ pub(crate) fn not_explored(record: &Record, view: &View) -> String {
     }
 }
 
-/// Returns how to see that the results differ, if that is not a violation.
+/// Returns the command that shows two different results, if that is not a violation.
 pub(crate) fn two_runs(record: &Record, view: &View) -> String {
     let intro = view.paint.strong("two runs that differ:");
     format!("{intro} {}\n", determinism_command(record))
@@ -128,11 +128,11 @@ fn verified(record: &Record) -> String {
         return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();
     }
     // Records of version 1 have no choice of kinds.
-    let asked = &record.kinds.counted;
+    let counted_kinds = &record.kinds.counted;
     let options = record.options.as_ref();
     let property = options.and_then(|options| options.property.as_deref());
     let chosen = property.is_some();
-    let counts_as = |kind| record.version == 1 || asked.contains(&kind);
+    let counts_as = |kind| record.version == 1 || counted_kinds.contains(&kind);
     // If a kind is not named as a whole, only its named properties count.
     let whole = |kind| {
         let words = property.iter().flat_map(|all| all.split(','));
@@ -143,7 +143,7 @@ fn verified(record: &Record) -> String {
     if whole(Kind::Failure) {
         parts.push("no failure".to_owned());
     }
-    if asked.contains(&Kind::Property) && whole(Kind::Property) {
+    if counted_kinds.contains(&Kind::Property) && whole(Kind::Property) {
         parts.push("the temporal properties hold".to_owned());
     }
     let cover = |name: &&str| {
@@ -259,16 +259,16 @@ pub(crate) fn title(evidence: &Witness) -> String {
     }
 }
 
-/// Returns how many states were met, and how many they stand for.
+/// Returns the number of visited states, and the number of states that they represent.
 pub(crate) fn states(counts: &Counts) -> Option<String> {
-    let met = counted(counts.states?, "state", "states");
+    let visited = counted(counts.states?, "state", "states");
     Some(match counts.permuted_states {
-        Some(all) => format!("{met} up to permutations (of {})", permuted(all)),
-        None => met,
+        Some(all) => format!("{visited} up to permutations (of {})", permuted(all)),
+        None => visited,
     })
 }
 
-/// Returns how many states others stand for.
+/// Returns the number of states that the visited ones represent.
 pub(crate) fn permuted(all: u64) -> String {
     match all {
         u64::MAX => format!("more than {all}"),
@@ -318,7 +318,7 @@ pub(crate) fn model(memory: &str) -> &str {
 }
 
 /// Returns every bound that was hit, and what to do about each.
-pub(crate) fn cut(record: &Record, view: &View) -> String {
+pub(crate) fn hit_bounds(record: &Record, view: &View) -> String {
     let mut text = String::new();
     for bound in &record.scope.bounds {
         let name = view.paint.unsure(&bounds::name(bound));
@@ -327,7 +327,7 @@ pub(crate) fn cut(record: &Record, view: &View) -> String {
     text
 }
 
-/// Returns the result of a replay: that everything was reproduced, and the evidence.
+/// Returns the answer for a replay that has reproduced everything, with the evidence.
 pub fn replayed(record: &Record, view: &View) -> String {
     let runs: u64 = record.witnesses.iter().map(|w| w.runs.len() as u64).sum();
     let steps = counted(record.counts.steps, "step", "steps");

@@ -1,5 +1,5 @@
-//! Checks that a picture is well-formed and that nothing is outside its area. For tests, including
-//! those of the binary.
+//! Checks for tests, including those of the binary: a picture is well-formed and nothing is outside
+//! its area.
 
 /// An element of a picture.
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ pub fn texts(svg: &str) -> Vec<(f64, f64, String)> {
 
 /// Checks that the picture is well-formed, and that every shape and every text is within its area.
 #[track_caller]
-pub fn is_sound(svg: &str) {
+pub fn assert_sound(svg: &str) {
     let all = elements(svg);
     let paper = all[0].attribute("viewBox").expect("a size");
     let size: Vec<f64> = paper

@@ -13,7 +13,7 @@ use crate::{View, clip, pad, replay_command};
 const STEPS_SHOWN: usize = 40;
 const STATE_WIDTH: usize = 240;
 
-/// Returns the whole evidence, without the command that replays it.
+/// Returns the whole evidence for a violation, without the command that replays it.
 pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String {
     let paint = view.paint;
     let mut text = place(record, witness);
@@ -159,8 +159,8 @@ fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
     text
 }
 
-/// Describes the steps from a position on that no interleaving has: they do not read the newest
-/// write, or write before it in the modification order.
+/// Describes the steps from a position on that are impossible in an interleaving: a read of an
+/// older write, or a write that precedes an earlier one in the modification order.
 pub(crate) fn weak(run: &Run, from: usize) -> String {
     let mut text = String::new();
     for (at, step) in run.steps.iter().enumerate().skip(from) {
@@ -218,7 +218,7 @@ pub(crate) fn values(all: &[Binding]) -> String {
     }
 }
 
-/// Returns which processes wait, for what, and the holder of it.
+/// Returns which processes wait, what they wait for, and which process holds it.
 pub(crate) fn waiting(witness: &Witness) -> String {
     let all = &witness.waiting;
     let name = |process: &str| match witness.runs.first() {
@@ -243,7 +243,7 @@ pub(crate) fn waiting(witness: &Witness) -> String {
     all.iter().map(line).collect()
 }
 
-/// Returns the commands that replay it, one per line.
+/// Returns the commands that replay a violation, one per line.
 pub(crate) fn replay(record: &Record, witness: &Witness, view: &View) -> String {
     let mut text = String::new();
     for (at, run) in witness.runs.iter().enumerate() {

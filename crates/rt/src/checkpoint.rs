@@ -6,9 +6,9 @@
 //! that the search has learned about the program, which every part must know (facts.rs). A search
 //! through execution graphs has no parts: what is saved is where it stopped (weak/saved.rs).
 //!
-//! A checkpoint belongs to one build of the test, one call of `model` and one choice of settings. If
-//! any of these differs, a message says so and the search starts again. The checkpoint is removed
-//! when the search finishes or finds a failure.
+//! A checkpoint belongs to one build of the test, one call of `model` and one choice of settings.
+//! If any of these differs, a message says so and the search starts again. The checkpoint is
+//! removed when the search finishes or finds a failure.
 //!
 //! A search starts again when it learns something new about the program (`Stop::Restart`). A search
 //! that continued from a checkpoint then starts from nothing, too.

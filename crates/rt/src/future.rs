@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use mazurka_core::ProcessId;
+
 use crate::names::Meta;
 use crate::spurious::Spurious;
 use crate::sync::Mutex;
@@ -21,6 +23,8 @@ pub struct ThreadWaker {
     meta: Meta,
     /// The thread to wake outside a model.
     thread: Thread,
+    /// The thread to wake in a model.
+    process: Option<ProcessId>,
     place: Place,
 }
 
@@ -28,12 +32,15 @@ impl ThreadWaker {
     /// Makes a bell for the current thread, which polls at this place.
     pub fn new(place: Place) -> Arc<Self> {
         let meta = Meta::at(place);
-        if let Some(world) = world() {
-            world.inner.borrow_mut().created(&meta, "Waker");
-        }
+        let process = world().map(|world| {
+            let mut inner = world.inner.borrow_mut();
+            inner.created(&meta, "Waker");
+            inner.current
+        });
         Arc::new(Self {
             meta,
             thread: thread::current(),
+            process,
             place,
         })
     }
@@ -43,7 +50,8 @@ impl ThreadWaker {
             None => self.thread.unpark(),
             Some(world) => {
                 let cell = world.cell(&self.meta, "Waker");
-                world.give_permit(cell, ("Waker", "wake"), self.place);
+                let own = self.process == Some(world.inner.borrow().current);
+                world.give_permit(cell, own, ("Waker", "wake"), self.place);
             }
         }
     }

@@ -36,6 +36,7 @@ pub(crate) fn record(report: &Report, executions: u64, about: &About) -> Record 
         outcomes: Vec::new(),
         label: row.label,
         line: line_of(&row.place),
+        file: None,
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),

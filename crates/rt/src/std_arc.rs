@@ -1,10 +1,10 @@
 //! Recognises destructors that the last reference of std's `Arc` runs.
 //!
 //! std's counts order these destructors after everything that other threads did with their
-//! references, but the clocks and memory models do not see these counts. The stack shows what runs a
-//! destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built on
-//! std's, and its counts are seen; so threads count its running destructors, and the stack must have
-//! more.
+//! references, but the clocks and memory models do not see these counts. The stack shows what runs
+//! a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built
+//! on std's, and its counts are seen; so threads count its running destructors, and the stack must
+//! have more.
 //!
 //! The symbols of a stack are looked up once for each sequence of return addresses. In a program
 //! without symbols (`strip = true`), no destructor is recognised.

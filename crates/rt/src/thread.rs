@@ -70,7 +70,7 @@ impl Thread {
                     return;
                 };
                 let cell = world.inner.borrow().threads[process.index()].cells[PERMIT];
-                world.give_permit(cell, ("thread", "unpark"), Location::caller());
+                world.give_permit(cell, false, ("thread", "unpark"), Location::caller());
             }
         }
     }

@@ -4,6 +4,11 @@ use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{ARBITER, Inner, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
+/// A permit that another thread has given.
+pub(crate) const PERMIT_OF_OTHERS: u8 = 1;
+/// A permit that the thread has given to itself. A loop that gives and takes it only spins.
+pub(crate) const OWN_PERMIT: u8 = 2;
+
 impl World {
     /// Waits for the token. The thread must be enlisted.
     pub fn wait_for_token(&self, what: (&'static str, &'static str), place: Place) {
@@ -40,10 +45,13 @@ impl World {
         self.turn(Pending::new(Some(Access::write(cell)), what, place));
         let mut inner = self.inner.borrow_mut();
         let current = inner.current;
-        let there = std::mem::take(&mut inner.cells[cell as usize].flag) != 0;
+        let permit = std::mem::take(&mut inner.cells[cell as usize].flag);
+        let there = permit != 0;
         if there {
             inner.clocks.acquire(current, cell);
-            inner.me().spin.progress();
+            if permit != OWN_PERMIT {
+                inner.me().spin.progress();
+            }
         } else {
             inner.enlist(cell, wakes::NOTIFY)
         }
@@ -52,10 +60,17 @@ impl World {
         there
     }
 
-    /// Gives a permit to a waiting thread, or leaves it for later.
-    pub fn give_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
+    /// Gives a permit to a waiting thread, or leaves it for later. `own` if it is the current
+    /// thread's: then it changes nothing, because only this thread takes it.
+    pub fn give_permit(
+        &self,
+        cell: u32,
+        own: bool,
+        what: (&'static str, &'static str),
+        place: Place,
+    ) {
         if self.memory.is_some() {
-            return self.give_permit_weakly(cell, what, place);
+            return self.give_permit_weakly(cell, own, what, place);
         }
         self.turn(Pending {
             wakes: wakes::NOTIFY,
@@ -64,9 +79,15 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let current = inner.current;
         inner.clocks.release(current, cell);
-        inner.me().spin.progress();
+        if !own {
+            inner.me().spin.progress();
+        }
         if inner.wake_one(cell, wakes::NOTIFY).is_none() {
-            inner.cells[cell as usize].flag = 1;
+            let permit = &mut inner.cells[cell as usize].flag;
+            *permit = match (own, *permit) {
+                (true, 0 | OWN_PERMIT) => OWN_PERMIT,
+                _ => PERMIT_OF_OTHERS,
+            };
         }
     }
 }

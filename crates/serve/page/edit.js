@@ -69,7 +69,7 @@ const stepLine = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-class Seen extends GutterMarker {
+class CoverageMarker extends GutterMarker {
   constructor(kind, words) {
     super();
     this.kind = kind;
@@ -79,16 +79,16 @@ class Seen extends GutterMarker {
     return other.kind === this.kind && other.words === this.words;
   }
   toDOM() {
-    return MazurkaView.make("span", { className: `seen ${this.kind}`, title: this.words, textContent: this.words });
+    return MazurkaView.make("span", { className: `coverage ${this.kind}`, title: this.words, textContent: this.words });
   }
 }
 
-const seenIn = StateEffect.define();
-const seen = StateField.define({
+const setCoverage = StateEffect.define();
+const coverage = StateField.define({
   create: () => RangeSet.empty,
   update(marks, change) {
     let now = change.docChanged ? RangeSet.empty : marks;
-    for (const effect of change.effects) if (effect.is(seenIn)) now = effect.value;
+    for (const effect of change.effects) if (effect.is(setCoverage)) now = effect.value;
     return now;
   },
 });
@@ -103,9 +103,9 @@ const offset = (doc, line, column) => {
 export class Editor {
   constructor(parent, { keywords, changed }) {
     const extensions = [
-      lineNumbers(), lintGutter(), gutter({ class: "cm-seen", markers: (view) => view.state.field(seen) }), history(),
+      lineNumbers(), lintGutter(), gutter({ class: "cm-coverage", markers: (view) => view.state.field(coverage) }), history(),
       drawSelection(), bracketMatching(), closeBrackets(), indentUnit.of("  "), language(keywords),
-      syntaxHighlighting(HIGHLIGHT), autocompletion({ override: [completions(keywords)] }), stepLine, seen,
+      syntaxHighlighting(HIGHLIGHT), autocompletion({ override: [completions(keywords)] }), stepLine, coverage,
       keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap]),
       EditorView.contentAttributes.of({ "aria-label": "The program" }), EditorView.lineWrapping,
       EditorView.updateListener.of((update) => update.docChanged && changed()),
@@ -152,9 +152,9 @@ export class Editor {
     const marks = [...lines].sort(([a], [b]) => a - b).map(([line, { held, failed }]) => {
       const [kind, words] = held && failed ? ["both", "the condition held, and failed to hold"]
         : held ? ["half", "the condition always held"] : failed ? ["half", "the condition never held"] : ["none", "never reached"];
-      return new Seen(kind, words).range(doc.line(line).from);
+      return new CoverageMarker(kind, words).range(doc.line(line).from);
     });
-    this.view.dispatch({ effects: seenIn.of(RangeSet.of(marks)) });
+    this.view.dispatch({ effects: setCoverage.of(RangeSet.of(marks)) });
   }
 
   goTo(line, column) {

@@ -2,7 +2,7 @@
 // request and return the same answer: exit code, standard output and standard error of the command.
 
 /**
- * The words of a command line.
+ * Returns the words of a command line.
  * @param {{command: string, file: string, options: Record<string, true|string|string[]>, format: string}} request
  */
 export function wordsOf({ command, file, options, format }) {
@@ -18,7 +18,7 @@ export function wordsOf({ command, file, options, format }) {
 /** Quotes a word for a shell. */
 export const quoted = (word) => (/^[\w./=,:+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** Why a name is not valid for a program, or empty; `mazurka serve` has the same rule. */
+/** Returns why a name is invalid for a program, or "". `mazurka serve` has the same rule. */
 export function badName(name) {
   const plain = /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) && name.length <= 120;
   if (plain && /\.(maz|abs)$/.test(name)) return "";
@@ -26,8 +26,8 @@ export function badName(name) {
 }
 
 /**
- * The values in a field of a repeatable option: formulas are separated by semicolons, all others by
- * spaces, except for spaces around `=` and inside brackets.
+ * Returns the values in a field of a repeatable option: formulas are separated by semicolons,
+ * others by spaces, except for spaces around `=` and inside brackets.
  */
 export function valuesOf(text, formulas) {
   const tight = () => text.replace(/\s*=\s*/g, "=").replace(/\[\s*/g, "[").replace(/\s*\]/g, "]");
@@ -58,7 +58,7 @@ export class BrowserEngine {
     return engine;
   }
 
-  /** Another engine with the same code and its own worker. */
+  /** Returns another engine with the same code and its own worker. */
   twin() {
     return new BrowserEngine(this.#module);
   }

@@ -1,6 +1,7 @@
-// Links that carry a program and options: compressed JSON in the fragment, which no server sees.
+// Links that contain a program and options: compressed JSON in the fragment, which browsers do not
+// send.
 
-const DAMAGED = "the link is damaged: ask for it again, or for the program itself";
+const DAMAGED = "the link is damaged: request it again, or request the program itself";
 /** The maximal size of the contents of a link. */
 export const MOST = 1 << 20;
 
@@ -14,7 +15,7 @@ async function drained(stream, most) {
     length += value.length;
     if (length > most) {
       await reader.cancel();
-      throw new Error("the link has more than 1 MB in it");
+      throw new Error("the link contains more than 1 MB");
     }
     parts.push(value);
   }
@@ -63,8 +64,8 @@ const isPlain = (value) => ["string", "boolean", "number"].includes(typeof value
 const isOption = (value) => isPlain(value) || (Array.isArray(value) && value.every(isPlain));
 
 /**
- * Whether a schedule leads to only one state of a tree whose states have these schedules. It does
- * not after a condition over unknown values: both sides of it have the same schedule.
+ * Whether a schedule leads to only one state of a tree whose states have these schedules. This is
+ * false after a condition over unknown values: both of its sides have the same schedule.
  */
 export function isCertain(schedule, all) {
   const count = new Map();

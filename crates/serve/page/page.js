@@ -16,7 +16,7 @@ const LIMITS = { "time-limit": "60s", "memory-limit": "1G" };
 const READING = ["set", "ignore-time", "observe", "object", "product", "main"];
 /** The maximal size of a record. */
 const MOST_RECORD = 64 << 20;
-/** The text is checked after this many milliseconds without a key. */
+/** The text is checked after this many milliseconds without a key press. */
 const PAUSE = 250;
 
 const state = { engine: null, checker: null, table: null, options: { ...LIMITS }, running: false, pause: 0, diagnosed: 0, mistakes: [] };
@@ -105,7 +105,7 @@ async function diagnose() {
   showMistakes(diagnostics);
 }
 
-// Marks the answer as one for another text or another question.
+// Marks whether the answer belongs to another text or other options.
 const outdated = (is) => $("answer").classList.toggle("outdated", is);
 
 function later() {
@@ -175,12 +175,12 @@ async function showRun(schedule, tree) {
   tree.after(place);
   const all = Array.from(tree.querySelectorAll("[data-schedule]"), (node) => node.dataset.schedule);
   if (!isCertain(schedule, all)) {
-    place.replaceChildren(make("p", { textContent: "Which run leads to this state depends on values that are not known: give them with --set, or look at the runs above." }));
+    place.replaceChildren(make("p", { textContent: "Which run leads to this state depends on unknown values: give them with --set, or use the runs above." }));
     return;
   }
   const kept = Object.fromEntries(Object.entries(options()).filter(([name]) => READING.includes(name) || name === "max-local"));
-  const asked = request("html", { command: "run", options: { ...kept, schedule } });
-  const { code, out, err } = await state.checker.ask(asked);
+  const question = request("html", { command: "run", options: { ...kept, schedule } });
+  const { code, out, err } = await state.checker.ask(question);
   if (code >= 3) place.replaceChildren(make("p", { className: "failed", textContent: err }));
   else showReport(place, out);
   place.prepend(make("h2", { textContent: schedule ? `The run ${schedule}` : "The initial state" }));
@@ -196,13 +196,13 @@ async function search() {
   }
   busy(true, "searching…");
   editor.step(0);
-  const asked = request("html");
+  const question = request("html");
   const text = editor.text;
   try {
-    const { code, out, err } = await state.engine.ask(asked, (line) => state.running && ($("progress").textContent = line));
+    const { code, out, err } = await state.engine.ask(question, (line) => state.running && ($("progress").textContent = line));
     if (code >= 3 || out === "") {
-      const said = err.trim() || `the command ended with code ${code}`;
-      $("answer").replaceChildren(make("p", { className: "failed", textContent: said }));
+      const message = err.trim() || `the command ended with code ${code}`;
+      $("answer").replaceChildren(make("p", { className: "failed", textContent: message }));
     } else {
       const record = showReport($("answer"), out);
       performance.mark("verdict");
@@ -232,7 +232,7 @@ async function compare() {
   const head = ["engine", ...columns].map((text) => make("th", { scope: "col", textContent: text }));
   $("answer").replaceChildren(make("h2", { textContent: "Engines on this program" }),
     make("div", { className: "scroll" }, make("table", { className: "engines" }, make("thead", {}, make("tr", {}, ...head)), body)),
-    make("p", { className: "dim", textContent: "Each engine has 10 s and 200 000 executions. – : it does not count this." }));
+    make("p", { className: "dim", textContent: "Each engine has 10 s and 200 000 executions. – : the engine does not have this count." }));
   busy(true, "comparing…");
   try {
     for (const algorithm of engines) {
@@ -257,7 +257,7 @@ async function share() {
     const link = await packed({ text: editor.text, file: $("file").value, command: $("command").value, options: options() });
     history.replaceState(null, "", link);
     await navigator.clipboard?.writeText(location.href).catch(() => {});
-    $("progress").textContent = "the address of this page is the link now, and copied where the browser allows it";
+    $("progress").textContent = "the address of this page is now the link; it is copied if the browser allows that";
   } catch (error) {
     $("progress").textContent = error.message;
   }
@@ -281,7 +281,7 @@ async function openExample(example) {
 async function openRecord(file) {
   outdated(false);
   if (file.size > MOST_RECORD) {
-    $("answer").replaceChildren(make("p", { className: "failed", textContent: "the record is larger than 64 MB: `mazurka show` takes it" }));
+    $("answer").replaceChildren(make("p", { className: "failed", textContent: "the record is larger than 64 MB: use `mazurka show`" }));
     return;
   }
   const text = await file.text();
@@ -337,11 +337,11 @@ async function start() {
     await openExample(chosen);
     search();
   });
-  // A link runs at once, except on a server, which runs nothing that its user has not asked for,
-  // and except if the link sets other limits.
+  // A link runs at once, except on a server, which runs a program only if its user requests it, and
+  // except if the link sets other limits.
   const limits = sent ? Object.keys(LIMITS).filter((name) => state.options[name] !== LIMITS[name]) : [];
   const waits = sent && (engine.name.startsWith("native") || limits.length > 0);
-  if (waits) $("progress").textContent = limits.length ? `this link sets ${limits.join(" and ")} itself: look at it, then run the command` : "";
+  if (waits) $("progress").textContent = limits.length ? `this link sets ${limits.join(" and ")} itself: check them, then run the command` : "";
   else await search();
   if (refused) $("progress").textContent = `${refused}; counter.maz is shown instead`;
   // Another link was opened in the same tab.

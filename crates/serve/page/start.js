@@ -1,4 +1,4 @@
-// Starts the engine, which takes longest, while the rest of the page still loads.
+// Starts the engine, which takes longest to load, while the rest of the page still loads.
 import { findEngine } from "./engine.js";
 
 // The address that `mazurka serve` prints may have a token in it.

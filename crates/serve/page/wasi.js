@@ -1,5 +1,5 @@
 // The WASI calls that the command needs: arguments, files in memory, standard output and error, a
-// clock. Each call of `run` is one run with its own memory, so that no state is left over.
+// clock. Each call of `run` has its own memory, so runs share no state.
 
 const OK = 0, BAD_FILE = 8, NO_ENTRY = 44, NOT_THERE = 52, READ_ONLY = 69;
 const ROOT = 3;
@@ -90,7 +90,7 @@ export function run(module, { words, files, progress = () => {} }) {
       return OK;
     },
     random_get: (at, length) => {
-      // Only hash tables ask for random numbers, and results do not depend on them.
+      // Only hash tables use random numbers, and results do not depend on them.
       bytes(at, length).fill(7);
       return OK;
     },
@@ -180,7 +180,7 @@ export function run(module, { words, files, progress = () => {} }) {
   } catch (error) {
     if (error instanceof Exit) code = error.code;
     else {
-      // The command ran out of memory or stack, or has a defect; it reported that if it could.
+      // The command ran out of memory or stack, or has a defect; it has reported that if it could.
       code = 4;
       err += `${line}${line ? "\n" : ""}the engine stopped: ${error.message}\n`;
     }

@@ -30,7 +30,7 @@ pub(crate) async fn asset(uri: Uri) -> Response {
         "/" => "index.html",
         path => path.trim_start_matches('/'),
     };
-    // Names are plain: nothing is decoded, and nothing leads out of the folder.
+    // Names are used without decoding, and no name leads out of the folder.
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let found = if path.chars().all(plain) && !path.contains("..") {
         PageFiles::get(path)

@@ -1,4 +1,4 @@
-//! Decides which requests are answered: those of the page that this server has served.
+//! Decides which requests are answered: only those of the page that this server serves.
 //!
 //! A page of another site can make a browser send requests to this machine. Such a request has a
 //! foreign `Origin`, or a foreign `Host` if its name was rebound to this machine (DNS rebinding);
@@ -22,7 +22,7 @@ use crate::Shared;
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// How long a request may take to arrive.
-const FOR_A_REQUEST: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT_AFTER: Duration = Duration::from_secs(20);
 
 /// The values that requests are checked against.
 pub(crate) struct Guard {
@@ -52,7 +52,7 @@ impl Guard {
     }
 
     /// Whether a value of `Host` means this server.
-    fn knows(&self, host: &str) -> bool {
+    fn accepts(&self, host: &str) -> bool {
         let same = |known: &String| known.eq_ignore_ascii_case(host);
         if self.hosts.iter().any(same) {
             return true;
@@ -81,7 +81,7 @@ impl Guard {
         if hosts > 1 || named.is_some_and(|named| named != host) {
             return Some((StatusCode::BAD_REQUEST, "there are two hosts\n"));
         }
-        if !self.knows(host) {
+        if !self.accepts(host) {
             let why = match self.token {
                 Some(_) => {
                     "this is not a name of the server; `mazurka serve --host NAME` gives it one\n"
@@ -96,7 +96,10 @@ impl Guard {
         if let Some(origin) = text(header::ORIGIN) {
             let own = origin.strip_prefix("http://").unwrap_or("?");
             if !own.eq_ignore_ascii_case(host) {
-                return Some((StatusCode::FORBIDDEN, "another site has asked\n"));
+                return Some((
+                    StatusCode::FORBIDDEN,
+                    "the request comes from another site\n",
+                ));
             }
         }
         if let Some(token) = self
@@ -128,11 +131,13 @@ pub(crate) async fn check(
     let mut response = match refused {
         Some(refusal) => refusal.into_response(),
         // The events of a search come later: this limits only the reading of the request.
-        None => match timeout(FOR_A_REQUEST, next.run(request)).await {
+        None => match timeout(REQUEST_TIMEOUT_AFTER, next.run(request)).await {
             Ok(response) => response,
-            Err(_) => {
-                (StatusCode::REQUEST_TIMEOUT, "the request came too slowly\n").into_response()
-            }
+            Err(_) => (
+                StatusCode::REQUEST_TIMEOUT,
+                "the request took too long to arrive\n",
+            )
+                .into_response(),
         },
     };
     let fixed = [

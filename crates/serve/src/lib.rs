@@ -41,9 +41,9 @@ pub const MOST_BODY: usize = 2 << 20;
 /// The maximal number of connections; more wait to be accepted.
 const MOST_CONNECTIONS: usize = 1024;
 /// How long a connection may take to send the head of a request.
-const FOR_A_HEAD: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before the next accept, after the system refused one.
-const AFTER_A_REFUSAL: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The settings of the server.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Settings {
     }
 }
 
-/// Why the server cannot start, or ended.
+/// The reason why the server cannot start, or why it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// There is no runtime, or the port is taken.
@@ -98,7 +98,7 @@ pub enum ServeError {
     #[error("cannot make a token: {0}")]
     Token(String),
     /// The command does not print its flags.
-    #[error("cannot ask `{0}` for its flags: {1}")]
+    #[error("cannot read the flags of `{0}`: {1}")]
     Command(String, String),
     /// The server stopped.
     #[error("the server ended: {0}")]
@@ -116,8 +116,8 @@ struct Shared {
     queued: Arc<Semaphore>,
 }
 
-/// Serves until the process is told to end (Ctrl-C, SIGTERM), and then ends all searches. Calls
-/// `listening` with the address to open, which has the token in it if one is needed.
+/// Serves until the process gets a signal to end (Ctrl-C, SIGTERM), and then ends all searches.
+/// Calls `listening` with the address to open, which contains the token if one is needed.
 pub fn serve(settings: Settings, listening: impl FnOnce(&str)) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -128,13 +128,13 @@ pub fn serve(settings: Settings, listening: impl FnOnce(&str)) -> Result<(), Ser
         listening(&server.url());
         tokio::select! {
             ended = server.run() => ended,
-            () = told_to_end() => Ok(()),
+            () = end_signal() => Ok(()),
         }
     })
 }
 
-/// Waits until the process is told to end.
-async fn told_to_end() {
+/// Waits until the process gets a signal to end.
+async fn end_signal() {
     #[cfg(unix)]
     if let Ok(mut term) = signal(SignalKind::terminate()) {
         tokio::select! {
@@ -154,7 +154,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, and asks the command for its flags.
+    /// Listens, and reads the flags of the command.
     pub async fn bind(settings: Settings) -> Result<Self, ServeError> {
         let listener = tokio::net::TcpListener::bind((settings.address, settings.port));
         let listener = listener.await.map_err(ServeError::Listen)?;
@@ -237,7 +237,7 @@ async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result
             Ok((stream, _)) => stream,
             // The other side is gone, or file descriptors are exhausted: try again later.
             Err(_) => {
-                tokio::time::sleep(AFTER_A_REFUSAL).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
@@ -246,7 +246,7 @@ async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result
             let _place = place;
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(FOR_A_HEAD)
+                .header_read_timeout(HEAD_TIMEOUT)
                 .serve_connection(TokioIo::new(stream), service);
             // An error here affects only this connection.
             let _broken = connection.await;
@@ -254,7 +254,7 @@ async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result
     }
 }
 
-/// 128 random bits.
+/// Returns a token of 128 random bits.
 fn token() -> Result<String, ServeError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| ServeError::Token(error.to_string()))?;

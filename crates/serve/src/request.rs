@@ -1,4 +1,4 @@
-//! The possible contents of a request, and its command line.
+//! The contents that a request may have, and the command line of a request.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ struct TableFlag {
     value: Option<String>,
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRequest {
     /// There is no such command here.
@@ -72,7 +72,7 @@ pub enum BadRequest {
         option: String,
     },
     /// The value of an option has a wrong type.
-    #[error("the option `{0}` wants {1}")]
+    #[error("the value of the option `{0}` must be {1}")]
     Value(String, &'static str),
     /// There is no such format here.
     #[error("the format is `json` or `html`")]
@@ -83,7 +83,7 @@ pub enum BadRequest {
 }
 
 /// Whether a file with this name may be written into the folder of a search.
-fn plain(name: &str, ending: &[&str]) -> bool {
+fn is_plain(name: &str, ending: &[&str]) -> bool {
     let part = |part: &str| {
         let mut letters = part.chars();
         let first = letters
@@ -96,7 +96,7 @@ fn plain(name: &str, ending: &[&str]) -> bool {
         && ending.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Returns the words of the command line. The error says what is wrong with the request.
+/// Returns the words of the command line. The error describes the problem of the request.
 ///
 /// ```
 /// use mazurka_serve::{FlagTable, Request, words};
@@ -134,7 +134,7 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     }
     let endings: &[&str] = if shows { &[".json"] } else { &[".maz", ".abs"] };
     for name in request.files.keys().chain([&request.file]) {
-        if !plain(name, endings) {
+        if !is_plain(name, endings) {
             return Err(if shows {
                 BadRequest::Record(name.clone())
             } else {
@@ -169,7 +169,7 @@ fn option(flag: &TableFlag, value: &Value) -> Result<Vec<String>, BadRequest> {
     if flag.value.is_none() {
         return match value {
             Value::Bool(true) => Ok(vec![format!("--{name}")]),
-            _ => Err(wrong("`true`, or to be left out")),
+            _ => Err(wrong("`true`; otherwise leave out the option")),
         };
     }
     let one = |value: &Value| match value {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_nowhere_else() {
+    fn names_do_not_lead_to_other_folders() {
         for name in ["p.maz", "lib/list.maz", "a_b-c.1.abs"] {
             assert!(words(&request(name), &table()).is_ok(), "{name}");
         }
@@ -233,15 +233,17 @@ mod tests {
 
     #[test]
     fn options_are_those_of_the_table() {
-        let mut asked = request("p.maz");
-        asked.options.insert("keep-going".to_owned(), true.into());
-        asked
+        let mut with_options = request("p.maz");
+        with_options
+            .options
+            .insert("keep-going".to_owned(), true.into());
+        with_options
             .options
             .insert("set".to_owned(), serde_json::json!(["N=1", "--witness=x"]));
-        let made = words(&asked, &table()).expect("words");
+        let line = words(&with_options, &table()).expect("words");
         // A value that looks like a flag stays a value.
         assert_eq!(
-            made[2..5],
+            line[2..5],
             ["--keep-going", "--set=N=1", "--set=--witness=x"]
         );
         for (name, value) in [
@@ -251,18 +253,18 @@ mod tests {
             ("set", serde_json::json!({"a": 1})),
             ("set", serde_json::json!([["N=1"]])),
         ] {
-            let mut asked = request("p.maz");
-            asked.options.insert(name.to_owned(), value);
-            assert!(words(&asked, &table()).is_err(), "{name}");
+            let mut with_options = request("p.maz");
+            with_options.options.insert(name.to_owned(), value);
+            assert!(words(&with_options, &table()).is_err(), "{name}");
         }
     }
 
     #[test]
     fn commands_are_those_of_the_table() {
         for command in ["bench", "lsp", "replay", "--help", "new", ""] {
-            let mut asked = request("p.maz");
-            asked.command = command.to_owned();
-            assert!(words(&asked, &table()).is_err(), "{command}");
+            let mut with_options = request("p.maz");
+            with_options.command = command.to_owned();
+            assert!(words(&with_options, &table()).is_err(), "{command}");
         }
         let mut shown = request("r.json");
         shown.command = "show".to_owned();

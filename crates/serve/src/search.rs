@@ -28,7 +28,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// The number of progress lines that may wait for a slow reader.
 const MOST_LINES: usize = 64;
 /// The time limit for `mazurka flags`.
-const FOR_FLAGS: Duration = Duration::from_secs(20);
+const FLAGS_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Answers with the table of flags, which the page reads first.
 pub(crate) async fn about(State(shared): State<Arc<Shared>>) -> Response {
@@ -36,21 +36,21 @@ pub(crate) async fn about(State(shared): State<Arc<Shared>>) -> Response {
     (kind, shared.table_text.clone()).into_response()
 }
 
-/// Asks the command which flags it has.
+/// Returns the flags that the command prints.
 pub(crate) async fn flags(command: &Path) -> Result<String, ServeError> {
     let failed = |why: String| ServeError::Command(command.display().to_string(), why);
-    let asked = Command::new(command)
+    let answer = Command::new(command)
         .arg("flags")
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let said = timeout(FOR_FLAGS, asked).await;
-    let said = said.map_err(|_| failed("it does not answer".to_owned()))?;
-    let said = said.map_err(|error| failed(error.to_string()))?;
-    if said.status.success() {
-        String::from_utf8(said.stdout).map_err(|error| failed(error.to_string()))
+    let output = timeout(FLAGS_TIMEOUT, answer).await;
+    let output = output.map_err(|_| failed("it does not answer".to_owned()))?;
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        String::from_utf8(output.stdout).map_err(|error| failed(error.to_string()))
     } else {
-        Err(failed(String::from_utf8_lossy(&said.stderr).into_owned()))
+        Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 }
 
@@ -99,8 +99,8 @@ pub(crate) async fn search(
             let turn = Arc::clone(&shared.running).acquire_owned().await;
             let _turn = turn.map_err(|error| error.to_string())?;
             let most = shared.settings.most_time;
-            let asked = run(&shared, &request, &words, &sender);
-            let answered = timeout(most, asked).await;
+            let answer = run(&shared, &request, &words, &sender);
+            let answered = timeout(most, answer).await;
             answered
                 .unwrap_or_else(|_| Err(format!("the search was ended after {} s", most.as_secs())))
         };
@@ -114,8 +114,8 @@ pub(crate) async fn search(
         let _gone = sender.send(SearchEvent::Answer(answer)).await;
     });
     let events = stream::unfold(receiver, |mut receiver| async {
-        let told = receiver.recv().await?;
-        Some((Ok::<_, Infallible>(told.event()), receiver))
+        let event = receiver.recv().await?;
+        Some((Ok::<_, Infallible>(event.event()), receiver))
     });
     Sse::new(events)
         .keep_alive(KeepAlive::default())
@@ -177,7 +177,7 @@ impl Group {
         }
     }
 
-    /// Notes that the leader has ended: its id may be reused from now on.
+    /// Records that the leader has ended, because its id may now be reused.
     fn ended(mut self) {
         #[cfg(unix)]
         self.leader.take();
@@ -205,7 +205,7 @@ async fn run(
     let (_folder, mut child) = started.map_err(|error| format!("cannot start: {error}"))?;
     let group = Group::new(&child);
     let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err("cannot read what the command says".to_owned());
+        return Err("cannot read the output of the command".to_owned());
     };
     let wait = async {
         let ended = child.wait().await;
@@ -224,7 +224,7 @@ async fn whole(from: impl AsyncRead + Unpin) -> Result<String, String> {
     let read = from.take(MOST_OUTPUT + 1).read_to_end(&mut bytes).await;
     read.map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MOST_OUTPUT {
-        Err("the answer is too long; ask for less".to_owned())
+        Err("the answer is too long; request less".to_owned())
     } else {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -239,7 +239,7 @@ async fn lines(
     let mut rest = String::new();
     while let Some(line) = lines.next_line().await.map_err(|error| error.to_string())? {
         match line.strip_prefix("progress: ") {
-            // A page that reads too slowly misses some.
+            // A page that reads too slowly misses some lines.
             Some(progress) => drop(sender.try_send(SearchEvent::Progress(progress.to_owned()))),
             None => {
                 rest += &line;

@@ -27,7 +27,7 @@ impl Default for Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded;
 
-/// Where in the tree of runs a visitor is called.
+/// The point in the tree of runs at which a visitor is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
     /// After a step, and once before the first.

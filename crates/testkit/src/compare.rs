@@ -35,7 +35,7 @@ impl Aspect {
 }
 
 impl Summary {
-    /// Returns how this summary differs from the true one, or none if it does not.
+    /// Returns how this summary differs from the true one, if it does.
     pub fn difference(&self, truth: &Self, aspects: &[Aspect]) -> Option<String> {
         fn sets<T: Ord + Debug>(
             name: &str,
@@ -46,7 +46,7 @@ impl Summary {
             let invented = mine.difference(truth).count();
             (lost + invented > 0).then(|| {
                 let total = truth.len();
-                format!("{name}: {lost} of {total} not found, {invented} found that are none")
+                format!("{name}: {lost} of {total} not found, {invented} found that do not exist")
             })
         }
         let found: Vec<String> = aspects
@@ -71,9 +71,9 @@ impl Summary {
 /// The result of comparing an engine with brute force on one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// They found the same.
+    /// Their results are the same.
     Agree,
-    /// They found different things; the text says how they differ.
+    /// Their results differ, as the text describes.
     Differ(String),
     /// The program was not compared, for the given reason: it does not load, it is too large, or
     /// the evaluator cannot run it.
@@ -107,7 +107,7 @@ pub fn compare(
         Ok(_) => return Comparison::Skipped("beyond the evaluator".to_owned()),
         Err(_) => return Comparison::Skipped("too many interleavings".to_owned()),
     };
-    // The engine gets its own machine, so that it cannot profit from what brute force has met.
+    // The engine gets a machine of its own, without any state that brute force has left.
     let mut program = match machine(text) {
         Ok(program) => program,
         Err(error) => return Comparison::Skipped(error),

@@ -51,7 +51,7 @@ pub struct Catch {
     pub program: Program,
     /// A smaller program with the same mistake.
     pub shrunk: Program,
-    /// The mistake of the engine about the smaller program.
+    /// The mistake that the engine makes on the smaller program.
     pub difference: String,
 }
 

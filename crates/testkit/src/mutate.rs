@@ -27,7 +27,7 @@ pub fn mutate(seed: u64, texts: &[String]) -> Option<String> {
         procedures: Vec::new(),
     };
     for _ in 0..1 + mutator.rng.below(4) {
-        mutator.once(&mut program);
+        mutator.mutate_once(&mut program);
     }
     let added = mutator
         .procedures
@@ -64,7 +64,7 @@ struct Mutator {
 type Variable = (String, Ty);
 
 impl Mutator {
-    fn once(&mut self, program: &mut Program) {
+    fn mutate_once(&mut self, program: &mut Program) {
         match self.rng.below(20) {
             0..=11 => self.statement(program),
             12..=15 => self.expression(program),
@@ -424,7 +424,7 @@ fn blocks_of(kind: &mut Kind) -> Vec<&mut Vec<Stmt>> {
     }
 }
 
-/// Returns the number of non-empty blocks in this one, including itself.
+/// Returns the number of non-empty blocks within this block, including itself.
 fn count(body: &mut [Stmt]) -> usize {
     let inner = body
         .iter_mut()

@@ -13,7 +13,7 @@ use mazurka_explore::Observer;
 pub struct Summary {
     /// Complete runs, without the discarded ones.
     pub executions: u64,
-    /// Runs cut because another covers them.
+    /// Runs that were cut because another run covers them.
     pub blocked: u64,
     /// Runs with a false `assume`.
     pub discarded: u64,
@@ -60,7 +60,7 @@ pub struct Recorder {
     hasher: TraceHasher,
     summary: Summary,
     /// Whether a false `assume` precedes all steps, so that no failure counts.
-    hopeless: bool,
+    all_discarded: bool,
 }
 
 impl Recorder {
@@ -71,10 +71,10 @@ impl Recorder {
             ..Self::default()
         };
         let initial = program.initial_mishaps();
-        recorder.hopeless = initial.iter().any(|m| m.kind == MishapKind::Discarded);
+        recorder.all_discarded = initial.iter().any(|m| m.kind == MishapKind::Discarded);
         for mishap in initial {
             match mishap.kind {
-                MishapKind::Failure if !recorder.hopeless => {
+                MishapKind::Failure if !recorder.all_discarded => {
                     let key = (Fingerprint::EMPTY, mishap.site);
                     recorder.summary.failures.insert(key);
                 }
@@ -124,7 +124,7 @@ impl Recorder {
                 .iter()
                 .any(|mishap| mishap.kind == MishapKind::Discarded)
         };
-        if self.hopeless {
+        if self.all_discarded {
             return;
         }
         if run.iter().any(discards) {
@@ -185,18 +185,18 @@ impl Recorder {
         self.summary.final_states.insert(program.observation());
     }
 
-    /// Returns what was found so far.
+    /// Returns the results so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Returns what was found.
+    /// Returns the results.
     pub fn finish(self) -> Summary {
         self.summary
     }
 }
 
-/// Records a search of `mazurka_explore`: pass it as the observer, then call
+/// An observer that records a search of `mazurka_explore`. Pass it to the search, then call
 /// [`finish`](Recording::finish).
 #[derive(Debug, Default)]
 pub struct Recording {

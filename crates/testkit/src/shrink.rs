@@ -1,4 +1,4 @@
-//! Shrinks a program that fails to a smaller one that still does.
+//! Shrinks a failing program to a smaller one that still fails.
 //!
 //! Greedy delta debugging on the tree (Zeller and Hildebrandt, *Simplifying and Isolating
 //! Failure-Inducing Input*, with the structure of the input known). Every place in the tree offers
@@ -7,7 +7,7 @@
 
 use crate::tree::{Expr, Program, Spawned, Stmt, Type};
 
-/// Cuts a program down while it still fails.
+/// Cuts parts of a program while it still fails.
 ///
 /// ```
 /// use mazurka_testkit::{Config, generate, shrink};
@@ -35,7 +35,8 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
     }
 }
 
-/// Returns the length of the text, and the size of its numbers; every type counts as long as `int`.
+/// Returns the length of the text, and the size of its numbers; every type name counts as if it
+/// were as long as `int`.
 fn measure(program: &Program) -> (usize, i64) {
     let text = program
         .to_string()

@@ -1,7 +1,6 @@
-//! Programs as trees, which the generator makes, the shrinker cuts and the printer writes.
-//!
-//! A tree says no more than the text that it prints to: names are strings, and `mazurka_lang`
-//! decides whether it is well typed.
+//! Programs as trees, which the generator makes, the shrinker cuts and the printer writes. A tree
+//! has the same information as its text: names are strings, and `mazurka_lang` decides whether it
+//! is well typed.
 
 /// A type of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,7 +1,8 @@
-// From what the protocol says to what VS Code wants. Both count lines from 0 and UTF-16 units.
+// Converts values of the protocol to values of VS Code. Both count lines from 0, and columns in
+// UTF-16 units.
 "use strict";
 
-/** The conversions, for the module `vscode` or what stands for it in tests. */
+/** Returns the conversions for the module `vscode`, or for its replacement in tests. */
 module.exports = function conversions(vscode) {
   const position = (at) => new vscode.Position(at.line, at.character);
   const range = (of) => new vscode.Range(position(of.start), position(of.end));
@@ -9,56 +10,56 @@ module.exports = function conversions(vscode) {
   const location = (at) => new vscode.Location(uri(at.uri), range(at.range));
   const edit = (one) => new vscode.TextEdit(range(one.range), one.newText);
 
-  function diagnostic(told) {
+  function diagnostic(message) {
     // The protocol counts severities from 1, VS Code from 0.
-    const severity = (told.severity ?? 1) - 1;
-    const one = new vscode.Diagnostic(range(told.range), told.message, severity);
-    one.code = told.code;
-    one.source = told.source;
-    one.relatedInformation = (told.relatedInformation ?? []).map(
+    const severity = (message.severity ?? 1) - 1;
+    const one = new vscode.Diagnostic(range(message.range), message.message, severity);
+    one.code = message.code;
+    one.source = message.source;
+    one.relatedInformation = (message.relatedInformation ?? []).map(
       (related) =>
         new vscode.DiagnosticRelatedInformation(location(related.location), related.message),
     );
     return one;
   }
 
-  function symbol(told) {
-    // Kinds are counted from 1 and from 0.
+  function symbol(message) {
+    // The protocol counts kinds from 1, VS Code from 0.
     const one = new vscode.DocumentSymbol(
-      told.name,
-      told.detail ?? "",
-      told.kind - 1,
-      range(told.range),
-      range(told.selectionRange),
+      message.name,
+      message.detail ?? "",
+      message.kind - 1,
+      range(message.range),
+      range(message.selectionRange),
     );
-    one.children = (told.children ?? []).map(symbol);
+    one.children = (message.children ?? []).map(symbol);
     return one;
   }
 
-  function completion(told) {
-    const item = new vscode.CompletionItem(told.label, (told.kind ?? 1) - 1);
-    item.detail = told.detail;
+  function completion(message) {
+    const item = new vscode.CompletionItem(message.label, (message.kind ?? 1) - 1);
+    item.detail = message.detail;
     return item;
   }
 
-  function lens(told) {
-    const { title, command, arguments: given } = told.command;
-    return new vscode.CodeLens(range(told.range), { title, command, arguments: given });
+  function lens(message) {
+    const { title, command, arguments: given } = message.command;
+    return new vscode.CodeLens(range(message.range), { title, command, arguments: given });
   }
 
-  function hint(told) {
-    const one = new vscode.InlayHint(position(told.position), told.label);
-    one.tooltip = told.tooltip;
-    one.paddingRight = told.paddingRight;
+  function hint(message) {
+    const one = new vscode.InlayHint(position(message.position), message.label);
+    one.tooltip = message.tooltip;
+    one.paddingRight = message.paddingRight;
     return one;
   }
 
-  const hover = (told) =>
-    told && new vscode.Hover(new vscode.MarkdownString(told.contents.value), told.range && range(told.range));
+  const hover = (message) =>
+    message && new vscode.Hover(new vscode.MarkdownString(message.contents.value), message.range && range(message.range));
 
-  function workspaceEdit(told) {
+  function workspaceEdit(message) {
     const all = new vscode.WorkspaceEdit();
-    for (const [file, edits] of Object.entries(told?.changes ?? {})) {
+    for (const [file, edits] of Object.entries(message?.changes ?? {})) {
       all.set(uri(file), edits.map(edit));
     }
     return all;

@@ -26,25 +26,25 @@ class Reader {
   }
 }
 
-/** A message with its header. */
+/** Returns a message with its header. */
 function framed(message) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }), "utf8");
   return Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`, "ascii"), body]);
 }
 
-/** A server that is written to and read from. `told` hears notifications, `asked` requests. */
+/** A connection to a server. `onNotification` gets notifications, `onRequest` answers requests. */
 class Peer {
-  constructor(write, { told = () => {}, asked = () => null } = {}) {
+  constructor(write, { onNotification = () => {}, onRequest = () => null } = {}) {
     this.write = write;
-    this.told = told;
-    this.asked = asked;
+    this.onNotification = onNotification;
+    this.onRequest = onRequest;
     this.reader = new Reader();
     this.waiting = new Map();
     this.last = 0;
     this.ended = undefined;
   }
 
-  /** Sends a request; the answer comes later; a server that has ended gives none. */
+  /** Sends a request, whose answer comes later. It fails if the server has ended. */
   request(method, params) {
     const id = ++this.last;
     const answer = new Promise((resolve, reject) => {
@@ -60,14 +60,14 @@ class Peer {
     if (!this.ended) this.write(framed({ method, params }));
   }
 
-  /** Takes what the server has written. */
+  /** Handles bytes that the server has written. */
   take(bytes) {
     for (const message of this.reader.take(bytes)) {
       if (message.method !== undefined && message.id !== undefined) {
-        const result = this.asked(message.method, message.params) ?? null;
+        const result = this.onRequest(message.method, message.params) ?? null;
         this.write(framed({ id: message.id, result }));
       } else if (message.method !== undefined) {
-        this.told(message.method, message.params);
+        this.onNotification(message.method, message.params);
       } else {
         const waiting = this.waiting.get(message.id);
         this.waiting.delete(message.id);
@@ -78,7 +78,7 @@ class Peer {
     }
   }
 
-  /** The server has ended: all requests that wait fail, and so do those that follow. */
+  /** Rejects all pending requests and those that follow, because the server has ended. */
   end(why) {
     this.ended = why;
     for (const { reject } of this.waiting.values()) reject(new Error(why));

@@ -9,11 +9,11 @@ const WITHIN = 3 * 60 * 1000;
 
 /**
  * A server. `spawn` starts its process, `greet(peer)` initializes it, `handlers` are those of
- * `Peer`, and `said(kind, why)` hears that it ended: `restart`, `given up` or `not started`.
+ * `Peer`, and `onEnd(kind, why)` is called when it ends: `restart`, `given up` or `not started`.
  */
 class Session {
-  constructor({ spawn, greet, handlers, said, now = Date.now }) {
-    Object.assign(this, { spawn, greet, handlers, said, now });
+  constructor({ spawn, greet, handlers, onEnd, now = Date.now }) {
+    Object.assign(this, { spawn, greet, handlers, onEnd, now });
     this.restarts = [];
     this.stopped = false;
     this.ready = false;
@@ -57,13 +57,13 @@ class Session {
     const now = this.now();
     this.restarts = this.restarts.filter((time) => now - time < WITHIN);
     if (!wasStarted) {
-      this.said("not started", why);
+      this.onEnd("not started", why);
     } else if (this.restarts.length >= MOST_RESTARTS) {
-      this.said("given up", why);
+      this.onEnd("given up", why);
     } else {
       this.restarts.push(now);
       this.start();
-      this.said("restart", why);
+      this.onEnd("restart", why);
     }
   }
 

@@ -3,26 +3,26 @@
 const assert = require("node:assert");
 const test = require("node:test");
 
-/** What stands for the module `vscode`: it keeps what it is made of. */
-const kept = (...names) =>
+/** The replacement of the classes of `vscode`: each keeps the arguments of its constructor. */
+const recorded = (...names) =>
   class {
     constructor(...values) {
       names.forEach((name, at) => (this[name] = values[at]));
     }
   };
 const vscode = {
-  Position: kept("line", "character"),
-  Range: kept("start", "end"),
-  Location: kept("uri", "range"),
-  TextEdit: kept("range", "newText"),
-  Diagnostic: kept("range", "message", "severity"),
-  DiagnosticRelatedInformation: kept("location", "message"),
-  DocumentSymbol: kept("name", "detail", "kind", "range", "selectionRange"),
-  CompletionItem: kept("label", "kind"),
-  CodeLens: kept("range", "command"),
-  InlayHint: kept("position", "label"),
-  Hover: kept("contents", "range"),
-  MarkdownString: kept("value"),
+  Position: recorded("line", "character"),
+  Range: recorded("start", "end"),
+  Location: recorded("uri", "range"),
+  TextEdit: recorded("range", "newText"),
+  Diagnostic: recorded("range", "message", "severity"),
+  DiagnosticRelatedInformation: recorded("location", "message"),
+  DocumentSymbol: recorded("name", "detail", "kind", "range", "selectionRange"),
+  CompletionItem: recorded("label", "kind"),
+  CodeLens: recorded("range", "command"),
+  InlayHint: recorded("position", "label"),
+  Hover: recorded("contents", "range"),
+  MarkdownString: recorded("value"),
   Uri: { parse: (text) => ({ text }) },
   WorkspaceEdit: class {
     constructor() {
@@ -38,8 +38,8 @@ const range = { start: { line: 1, character: 2 }, end: { line: 3, character: 4 }
 
 test("severities and kinds are counted from 0", () => {
   const location = { uri: "file:///a.maz", range };
-  const told = { range, message: "m", severity: 2, code: "W0101", relatedInformation: [{ location, message: "r" }] };
-  const one = convert.diagnostic(told);
+  const message = { range, message: "m", severity: 2, code: "W0101", relatedInformation: [{ location, message: "r" }] };
+  const one = convert.diagnostic(message);
   assert.strictEqual(one.severity, 1);
   assert.strictEqual(one.range.end.character, 4);
   assert.strictEqual(one.relatedInformation[0].location.uri.text, "file:///a.maz");
@@ -50,13 +50,13 @@ test("severities and kinds are counted from 0", () => {
 });
 
 test("edits are kept by file", () => {
-  const told = { changes: { "file:///a.maz": [{ range, newText: "y" }] } };
-  const [[file, edits]] = convert.workspaceEdit(told).files;
+  const message = { changes: { "file:///a.maz": [{ range, newText: "y" }] } };
+  const [[file, edits]] = convert.workspaceEdit(message).files;
   assert.deepStrictEqual([file, edits[0].newText], ["file:///a.maz", "y"]);
   assert.deepStrictEqual(convert.workspaceEdit(null).files, []);
 });
 
-test("what is not there stays so", () => {
+test("missing fields stay missing", () => {
   assert.strictEqual(convert.hover(null), null);
   assert.strictEqual(convert.hover({ contents: { value: "v" } }).contents.value, "v");
   const lens = convert.lens({ range, command: { title: "check", command: "mazurka.check", arguments: ["u"] } });

@@ -16,12 +16,12 @@ const fs = require("node:fs");
 const { Peer } = require(${JSON.stringify(RPC)});
 const log = (what) => fs.appendFileSync(process.env.MAZURKA_TEST_LOG, JSON.stringify(what) + "\\n");
 const peer = new Peer((bytes) => process.stdout.write(bytes), {
-  told(method, params) {
+  onNotification(method, params) {
     log([method, params]);
     if (JSON.stringify(params).includes("crash")) process.exit(7);
     if (method === "exit") process.exit(0);
   },
-  asked(method, params) {
+  onRequest(method, params) {
     log([method, params]);
     return null;
   },

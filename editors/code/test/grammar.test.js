@@ -10,7 +10,7 @@ const root = path.join(__dirname, "..");
 const load = (name) => JSON.parse(fs.readFileSync(path.join(root, "syntaxes", name), "utf8"));
 const sticky = (source) => new RegExp(source, "ymu");
 
-/** The pieces of a text with the names of their scopes, those without a scope left out. */
+/** Returns the pieces of a text that have a scope, with the names of their scopes. */
 function tokens(grammar, text) {
   const found = [];
   let at = 0;
@@ -47,7 +47,7 @@ function tokens(grammar, text) {
         }
         break;
       }
-      // A word without a rule is skipped whole, so that its end is not taken for another word.
+      // A word without a rule is skipped as a whole, so that its end is not read as another word.
       if (at === before) at += /^[\p{L}_][\p{L}\p{N}_]*/u.exec(text.slice(at))?.[0].length ?? 1;
     }
   }
@@ -116,14 +116,14 @@ test("every reserved word of the lexer has a colour", () => {
   assert.ok(words.length > 30);
   const maz = load("maz.tmLanguage.json");
   for (const word of words) {
-    // As it stands in a program: calls with their parenthesis.
+    // As in a program: calls have a parenthesis.
     const text = ["input", "choose"].includes(word) ? `${word}()` : `${word} `;
     const name = scope(tokens(maz, text), word) ?? "";
     assert.match(name, /^(keyword|storage|constant|support)\./, word);
   }
 });
 
-test("all programs of the repository are read to their ends", () => {
+test("all programs of the repository are read completely", () => {
   const maz = load("maz.tmLanguage.json");
   const pending = [path.join(root, "../../corpus"), path.join(root, "../../examples")];
   let files = 0;
@@ -136,7 +136,7 @@ test("all programs of the repository are read to their ends", () => {
       files++;
       const text = fs.readFileSync(file, "utf8");
       const all = tokens(maz, text);
-      // A comment or a string that is not closed would swallow the rest.
+      // A comment or a string that is not closed would include the rest of the text.
       for (const [piece, name] of all) {
         if (name.startsWith("string")) assert.ok(!piece.includes("\n"), file);
       }

@@ -24,7 +24,7 @@ test("a header without a length is an error", () => {
 
 test("answers find their requests, and errors are errors", async () => {
   const sent = [];
-  const peer = new Peer((bytes) => sent.push(...new Reader().take(bytes)), { asked: () => 7 });
+  const peer = new Peer((bytes) => sent.push(...new Reader().take(bytes)), { onRequest: () => 7 });
   const [one, other] = [peer.request("a", 1), peer.request("b", 2)];
   assert.deepStrictEqual(sent.map((message) => message.method), ["a", "b"]);
   peer.take(framed({ id: sent[1].id, result: "second" }));
@@ -43,9 +43,9 @@ const mazurka = process.env.MAZURKA;
 
 test("the server answers", { skip: mazurka ? false : "MAZURKA is not set" }, async () => {
   const child = spawn(mazurka, ["lsp"], { stdio: ["pipe", "pipe", "inherit"] });
-  const told = [];
+  const notifications = [];
   const peer = new Peer((bytes) => child.stdin.write(bytes), {
-    told: (method, params) => told.push([method, params]),
+    onNotification: (method, params) => notifications.push([method, params]),
   });
   child.stdout.on("data", (bytes) => peer.take(bytes));
   const ended = new Promise((resolve) => child.on("exit", resolve));
@@ -61,7 +61,7 @@ test("the server answers", { skip: mazurka ? false : "MAZURKA is not set" }, asy
     arguments: [uri],
   });
   assert.strictEqual(found.verdict, "violated");
-  assert.ok(told.some(([, params]) => params.diagnostics.length === 1));
+  assert.ok(notifications.some(([, params]) => params.diagnostics.length === 1));
   await peer.request("shutdown", null);
   peer.notify("exit", null);
   assert.strictEqual(await ended, 0);

@@ -24,7 +24,7 @@ function sessions() {
     },
     greet: (peer) => peer.request("initialize", {}),
     handlers: {},
-    said: (kind, why) => said.push([kind, why]),
+    onEnd: (kind, why) => said.push([kind, why]),
     now: () => clock.now,
   });
   const answer = (one) => one.stdout.emit("data", framed({ id: one.sent[0].id, result: {} }));

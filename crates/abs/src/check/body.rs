@@ -84,7 +84,7 @@ impl Checker<'_> {
         body.spans.push(span);
     }
 
-    /// Notes that the next instruction fails if the operand is `null`.
+    /// Records that the next instruction fails if the operand is `null`.
     pub(super) fn derefs(&mut self, head: Head) {
         let here = self.here();
         self.body().derefs.push((here, head));
@@ -102,7 +102,7 @@ impl Checker<'_> {
     }
 
     /// Sets the target of a jump to the current place.
-    pub(super) fn land(&mut self, jump: PendingJump) {
+    pub(super) fn set_jump_target(&mut self, jump: PendingJump) {
         let here = self.here();
         let op = &mut self.body().ops[jump.0];
         *op = match *op {
@@ -115,9 +115,9 @@ impl Checker<'_> {
         };
     }
 
-    pub(super) fn land_all(&mut self, all: Vec<PendingJump>) {
+    pub(super) fn set_jump_targets(&mut self, all: Vec<PendingJump>) {
         for open in all {
-            self.land(open);
+            self.set_jump_target(open);
         }
     }
 
@@ -151,7 +151,7 @@ impl Checker<'_> {
         number
     }
 
-    /// Declares a variable that may have the name of another one. Returns its slot.
+    /// Declares a variable that may have the same name as another one. Returns its slot.
     pub(super) fn shadow_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
         let slot = self.slot();
         self.body().named.push((slot, name.text.clone()));
@@ -184,7 +184,7 @@ impl Checker<'_> {
         self.shadow_local(name, ty)
     }
 
-    /// Finds a variable by name, also outside of an anonymous function.
+    /// Finds a variable by name, also a variable outside of an anonymous function.
     pub(super) fn local(&mut self, name: &str) -> Option<(u32, LocalTy)> {
         self.local_in(self.bodies.len().checked_sub(1)?, name)
     }
@@ -218,7 +218,7 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// Forgets facts about variables, because they do not hold here.
+    /// Forgets facts about variables, because they may not hold from here on.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();
@@ -248,8 +248,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a field or variable without a value whose type does not allow `null`: only
-    /// references and futures do.
+    /// Reports a field or variable without a value whose type does not allow `null`. Only the types
+    /// of references and futures allow it.
     pub(super) fn needs_value(&mut self, ty: &Ty, name: &Name) {
         let nullable = matches!(
             self.unknowns.shallow(ty),

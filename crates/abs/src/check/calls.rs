@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// Checks arguments against parameters, and leaves them on the stack.
+    /// Checks arguments against parameters. Their values remain on the stack.
     pub(super) fn arguments(
         &mut self,
         what: &str,
@@ -62,14 +62,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns fresh types for this many parameters, and the type of the result with them. Infers
-    /// type arguments from the wanted type, before the arguments are checked.
+    /// Returns fresh types for this many type parameters, and the result type in terms of them.
+    /// Infers type arguments from the wanted type, before the arguments are checked.
     fn instance(&mut self, generics: usize, result: &Ty, wanted: Option<&Ty>) -> (Vec<Ty>, Ty) {
         let types = self.unknowns.fresh_many(generics);
         let result = result.with(&types);
         if let Some(wanted) = wanted {
             let known = self.unknowns.deep(wanted);
-            // `Int` fits where `Rat` is wanted: the arguments decide.
+            // `Int` fits where `Rat` is wanted, so the arguments decide.
             if known != Ty::RAT && !matches!(known, Ty::Unknown(_)) {
                 self.unknowns.fits(&result, &known, &self.inheritance);
             }
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Returns the function that a name stands for here.
+    /// Returns the function that a name denotes here.
     pub(super) fn function_here(&self, name: &Name) -> Option<u32> {
         let module = self.module_here();
         self.find(&self.function_numbers, module, &name.text)
@@ -145,8 +145,8 @@ impl<'a> Checker<'a> {
             if self.ignore_time {
                 let message = format!("`{}` has no value with `--ignore-time`", name.text);
                 let mistake = Diagnostic::new("A0309", span, message)
-                    .label("asks for the time of the model, which is ignored")
-                    .help("take `--ignore-time` out: then durations and deadlines are explored");
+                    .label("reads the time of the model, which is ignored")
+                    .help("remove `--ignore-time`; then durations and deadlines are explored");
                 return self.wrong(mistake);
             }
             self.out.times.read = true;
@@ -164,7 +164,7 @@ impl<'a> Checker<'a> {
                 span,
                 format!("`{}` can only stand alone", name.text),
             )
-            .label("it does something, so it is not a part of an expression")
+            .label("it has effects, so it is not a part of an expression")
             .help("make it a statement, or give its result a variable of its own");
             self.report(mistake);
             return Ty::Wrong;
@@ -210,7 +210,7 @@ impl<'a> Checker<'a> {
         Ty::Wrong
     }
 
-    /// Checks a call of a function that the enclosing partial function takes.
+    /// Checks a call of a function that is a parameter of the enclosing partial function.
     fn call_taken(&mut self, slot: u32, at: usize, args: &'a [Expr], span: Span) -> Ty {
         let (parameters, result) = match self.function_types[at].clone() {
             Some(known) => known,
@@ -226,7 +226,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks a function that takes functions, applied to these and then to its arguments.
+    /// Checks a function that takes functions, applied to these functions and then to its
+    /// arguments.
     pub(super) fn partial(
         &mut self,
         applied: Applied<'a>,
@@ -264,8 +265,8 @@ impl<'a> Checker<'a> {
             self.report(mistake);
             return result;
         }
-        // Functions are below the arguments on the stack, but their types are best known after
-        // these. So they are compared last.
+        // Functions are below the arguments on the stack, but the arguments help to determine their
+        // types. So functions are compared last.
         let mut given = Vec::new();
         for function in functions {
             given.push(self.function_value(function));
@@ -283,7 +284,7 @@ impl<'a> Checker<'a> {
                     (parameters, result.with(&types))
                 })
             } else {
-                // A recursive use passes its own functions on.
+                // A recursive use passes on the functions that it was given.
                 None
             };
             if let (Some(ty), Some(wanted)) = (ty, wanted) {
@@ -294,7 +295,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks a function that takes functions, used within its own body: it passes on the functions
+    /// Checks a function that takes functions, used within its own body. It passes on the functions
     /// that it was given, so its types are the same.
     fn recursive(&mut self, number: u32, applied: Applied<'a>) -> Ty {
         let Applied { name, args, span } = applied;
@@ -313,7 +314,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks that a function fits where one of another type is wanted.
+    /// Checks that a function fits where a function of another type is wanted.
     fn fit_function(&mut self, given: &FunctionTy, wanted: &FunctionTy, place: Span) {
         let (parameters, result) = given;
         let (wanted, wanted_result) = wanted;
@@ -327,7 +328,7 @@ impl<'a> Checker<'a> {
                 ),
             )
             .label(format!(
-                "this one has {}",
+                "this function has {}",
                 count(parameters.len(), "parameter")
             ));
             return self.report(mistake);

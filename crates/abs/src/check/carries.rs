@@ -4,17 +4,18 @@ use super::Checker;
 use crate::types::{Head, Ty};
 
 impl Checker<'_> {
-    /// Whether a value of this type may refer to an object or a future. An unknown type may.
+    /// Whether a value of this type may refer to an object or a future. A value of an unknown type
+    /// may.
     pub(super) fn carries(&self, ty: &Ty) -> bool {
         self.carries_beside(&self.unknowns.deep(ty), &mut Vec::new())
     }
 
-    /// Like [`carries`](Self::carries), while some data types are being examined.
+    /// Like [`carries`](Self::carries), while the data types in `open` are being examined.
     fn carries_beside(&self, ty: &Ty, open: &mut Vec<u32>) -> bool {
         let (head, args) = match ty {
             Ty::Made(head, args) => (head, args),
-            // This occurs only within the declaration of a data type; its argument is examined
-            // where the type is used.
+            // A parameter occurs only within the declaration of a data type. Its argument is
+            // examined where the type is used.
             Ty::Parameter(_) => return false,
             Ty::Unknown(_) | Ty::Wrong => return true,
         };

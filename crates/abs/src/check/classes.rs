@@ -133,7 +133,8 @@ impl Checker<'_> {
         self.out.classes.push(info);
     }
 
-    /// Whether the first branch of the recovery block that matches a false `assert` names it.
+    /// Whether the first branch of the recovery block that matches a false `assert` names its
+    /// exception.
     fn recovers_assertions(&self, tree: &ast::Class, module: usize) -> bool {
         let assertion = self.constructor_named("AssertionFailException");
         let constructor = |(pattern, _): &(Pattern, Stmt)| match &pattern.kind {

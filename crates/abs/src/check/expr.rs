@@ -110,9 +110,9 @@ impl<'a> Checker<'a> {
                 let result = self.branch_result(wanted);
                 self.expr_as(yes, &result);
                 let end = self.emit_jump(Op::Jump(0), span);
-                self.land(otherwise);
+                self.set_jump_target(otherwise);
                 self.expr_as(no, &result);
-                self.land(end);
+                self.set_jump_target(end);
                 result
             }
             ExprKind::Case(value, branches) => self.case(value, branches, wanted, span),
@@ -168,8 +168,8 @@ impl<'a> Checker<'a> {
             .map_or_else(Vec::new, |body| body.generics.clone())
     }
 
-    /// Returns the type of branches: the wanted one, if it is known, because it may be wider than
-    /// that of the first branch.
+    /// Returns the type of branches: the wanted type, if it is known, because it may be wider than
+    /// the type of the first branch.
     fn branch_result(&mut self, wanted: Option<&Ty>) -> Ty {
         match wanted {
             Some(ty) => ty.clone(),
@@ -282,9 +282,9 @@ impl<'a> Checker<'a> {
                 let short = self.emit_jump(Op::JumpUnless(0), span);
                 self.expr_as(right, &Ty::BOOL);
                 let end = self.emit_jump(Op::Jump(0), span);
-                self.land(short);
+                self.set_jump_target(short);
                 self.emit_value(Value::Bool(operator != Binary::And), span);
-                self.land(end);
+                self.set_jump_target(end);
                 Ty::BOOL
             }
             Binary::Equivalent => {
@@ -379,12 +379,12 @@ impl<'a> Checker<'a> {
             self.expr_as(branch, &result);
             ends.push(self.emit_jump(Op::Jump(0), span));
             self.leave_scope(depth);
-            self.land_all(fails);
+            self.set_jump_targets(fails);
         }
         let patterns = branches.iter().map(|(pattern, _)| pattern);
         let last = self.otherwise(patterns, &scrutinee);
         self.emit(last, span);
-        self.land_all(ends);
+        self.set_jump_targets(ends);
         result
     }
 }

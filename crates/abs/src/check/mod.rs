@@ -1,5 +1,5 @@
-//! Checks a program and compiles it in the same pass: one walk over the tree determines what each
-//! part means, reports mistakes, and emits the code.
+//! Checks a program and compiles it in the same pass: one walk over the tree determines the meaning
+//! of each part, reports mistakes, and emits the code.
 
 mod body;
 mod calls;
@@ -61,7 +61,7 @@ struct ConstructorDef {
     generics: usize,
     parts: Vec<Ty>,
     result: Ty,
-    /// True, False and Unit are values of their own kind.
+    /// `True`, `False` and `Unit` have values of their own kind.
     special: Option<Value>,
 }
 
@@ -128,14 +128,14 @@ struct ClassDef<'a> {
 #[derive(Debug, Default)]
 struct Scope {
     name: String,
-    /// From short to full names: those declared here, and those imported.
+    /// The full names of the short names that are declared here or imported.
     visible: FxHashMap<String, String>,
     exports: FxHashMap<String, String>,
-    /// Short names that stand for two things.
+    /// Short names with two meanings.
     ambiguous: FxHashMap<String, [String; 2]>,
     /// Names that are imported only under their full name.
     qualified: FxHashSet<String>,
-    /// Whether all of the standard module is visible.
+    /// Whether the whole standard module is visible.
     standard: bool,
 }
 
@@ -158,38 +158,39 @@ struct BodyCode {
     scope: Vec<Local>,
     /// All variables that were declared, in scope or not.
     named: Vec<(u32, String)>,
-    /// An anonymous function sees the variables around it: slots outside and inside.
+    /// For an anonymous function: the slots of the captured variables, outside and inside.
     captures: Option<Vec<(u32, u32)>>,
     /// The class, for methods and their parts.
     class: Option<u32>,
     /// Whether statements may wait; if not, the kind of block.
     may_wait: bool,
     block: Block,
-    /// Whether it is an atomic method, which must not wait, and whether it is a read-only one.
+    /// Whether it is an atomic method, which must not wait, and whether it is a read-only method.
     atomic: bool,
     readonly: bool,
     /// The slot of the deadline of the calls that are being compiled.
     deadline: Option<u32>,
     /// Whether the condition of an `await` is being compiled.
     in_guard: bool,
-    /// In the initialisation of a field: this field and those after it have no value yet.
+    /// In the initialisation of a field: the number of this field. It and later fields have no
+    /// value yet.
     fields: Option<u32>,
     /// Variables that are known not to be `null` here.
     nonnull: Vec<u32>,
-    result: Ty2,
+    result: ResultTy,
     nonnull_result: bool,
     module: usize,
     generics: Vec<String>,
-    /// Variables with futures that have been waited for on every path to here.
+    /// Variables with futures that have been awaited on every path to this place.
     claimed: Vec<u32>,
-    /// The places where the value of a future is taken, and its type.
+    /// The places where the value of a future is taken, with its type.
     taken: Vec<(u32, Ty)>,
-    /// The places that fail if an object or a future is `null`, and its type.
+    /// The places that fail if an object or a future is `null`, with its type.
     derefs: Vec<(u32, Head)>,
 }
 
 /// The result type; `None` if nothing is returned.
-type Ty2 = Option<Ty>;
+type ResultTy = Option<Ty>;
 
 #[derive(Clone, Debug)]
 struct Local {
@@ -215,7 +216,7 @@ struct Checker<'a> {
     constructors: Vec<ConstructorDef>,
     function_numbers: FxHashMap<String, u32>,
     functions: Vec<FunctionDef<'a>>,
-    /// The types of the functions that the partial function being checked takes.
+    /// The types of the functions that the current partial function takes.
     function_types: Vec<Option<FunctionTy>>,
     current: Option<u32>,
     interfaces: Vec<InterfaceDef<'a>>,
@@ -234,7 +235,7 @@ struct Checker<'a> {
     ignore_time: bool,
     /// Whether the last method that was called never returns `null`.
     called_nonnull: bool,
-    /// Number of parts of the type that is being read.
+    /// Number of parts of the type that is being parsed.
     written_parts: u32,
     out: Output,
 }
@@ -250,9 +251,9 @@ struct Output {
     functions: Vec<FunctionInfo>,
     classes: Vec<ClassInfo>,
     method_numbers: FxHashMap<String, u32>,
-    /// The places where the value of a future is taken, and its type.
+    /// The places where the value of a future is taken, with its type.
     taken: Vec<(u32, Ty)>,
-    /// The places that fail if an object or a future is `null`, and its type.
+    /// The places that fail if an object or a future is `null`, with its type.
     derefs: Vec<(u32, Head)>,
     /// For each body, in order, its start and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
@@ -360,8 +361,8 @@ fn set_constants(modules: &mut [Module], settings: &Settings, mistakes: &mut Vec
     }
 }
 
-/// Moves an expression to the place of the body that it replaces, so that mistakes are shown there.
-/// Values are small: only the outermost place matters.
+/// Moves an expression to the place of the body that it replaces, so that mistakes are reported
+/// there. Values are small, so only the outermost place matters.
 fn relocate(expr: &mut ast::Expr, body: &ast::Body) {
     if let ast::Body::Expr(old) = body {
         expr.span = old.span;
@@ -444,8 +445,8 @@ impl<'a> Checker<'a> {
 
     /// Checks and compiles everything.
     fn check(&mut self, source: &str, main: Option<&str>) {
-        // The use of a partial function is checked against what its body does with the functions
-        // that it takes.
+        // The use of a partial function is checked against the uses of its function parameters in
+        // its body.
         let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
             .partition(|&at| self.functions[at as usize].functions.is_some());
         let empty = FunctionInfo {
@@ -477,7 +478,7 @@ impl<'a> Checker<'a> {
         self.own(own);
     }
 
-    /// Records where the program's own code starts.
+    /// Records where the program's own code starts, after that of the standard module.
     fn own(&mut self, own: u32) {
         // Anonymous functions and the rest of the program all come after the standard module.
         self.out.ops.shrink_to_fit();
@@ -611,7 +612,7 @@ impl<'a> Checker<'a> {
                 }
                 self.emit(Op::Builtin(builtin), span);
             }
-            // Such a function is only used as a statement.
+            // Such a function is used only as a statement.
             FunctionBody::Builtin(None) => self.emit(Op::NoMatch, span),
             FunctionBody::Accessor => {
                 let total = self.is_total(&parts);

@@ -11,7 +11,7 @@ const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
 
 impl Checker<'_> {
     /// Determines the names visible in every module. A module may re-export names that another
-    /// module re-exports, so this is repeated until nothing is new.
+    /// module re-exports, so this is repeated until no new name is found.
     pub(super) fn compute_visible_names(&mut self) {
         for module in 0..self.modules.len() {
             self.own_exports(module);
@@ -23,7 +23,7 @@ impl Checker<'_> {
                     changed |= self.import(module, clause);
                 }
                 for clause in &self.modules[module].exports {
-                    changed |= self.pass_on(module, clause);
+                    changed |= self.re_export(module, clause);
                 }
             }
             if !changed {
@@ -70,7 +70,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// Makes the imports of a module visible in it. Returns whether anything is new.
+    /// Makes the imports of a module visible in it. Returns whether a name is new.
     fn import(&mut self, module: usize, clause: &Clause) -> bool {
         let from_standard = clause
             .from
@@ -78,7 +78,7 @@ impl Checker<'_> {
             .is_some_and(|from| self.module_named(&from.text) == Some(0));
         if from_standard {
             if clause.names.is_none() {
-                // All of it is visible anyway.
+                // All names are visible anyway.
                 return false;
             }
             let all = self.modules[module].imports.iter().any(|other| {
@@ -111,9 +111,9 @@ impl Checker<'_> {
         changed
     }
 
-    /// Re-exports imported names: those of `export … from M`, and also those of `export X`, for
-    /// which the frontend of the ABS suite only warns. Returns whether anything is new.
-    fn pass_on(&mut self, module: usize, clause: &Clause) -> bool {
+    /// Re-exports imported names: those of `export … from M`, and also those of `export X`, where
+    /// the frontend of the ABS suite gives only a warning. Returns whether a name is new.
+    fn re_export(&mut self, module: usize, clause: &Clause) -> bool {
         let mut changed = false;
         let scope = &mut self.scopes[module];
         let own = |from: &Name| from.text == scope.name;
@@ -137,7 +137,7 @@ impl Checker<'_> {
         changed
     }
 
-    /// Reports clauses with names that do not exist, and names that stand for two things.
+    /// Reports clauses with names that do not exist, and names with two meanings.
     fn check_clauses(&mut self, module: usize) {
         let tree = &self.modules[module];
         for clause in &tree.exports {
@@ -169,10 +169,13 @@ impl Checker<'_> {
                         self.check_export(&home, short, name.span);
                     }
                     (None, None) => {
-                        let mistake =
-                            Diagnostic::new("A0204", name.span, "where does this come from?")
-                                .label("expected a qualified name, or `from` and a module")
-                                .help(format!("write `import {} from M;`", name.text));
+                        let mistake = Diagnostic::new(
+                            "A0204",
+                            name.span,
+                            "the module of this name is unknown",
+                        )
+                        .label("expected a qualified name, or `from` and a module")
+                        .help(format!("write `import {} from M;`", name.text));
                         self.report(mistake);
                     }
                 }
@@ -190,9 +193,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the module that a clause names, or reports that there is none. A standard module
-    /// that is left out may be named although it does not exist: only the use of its names is
-    /// refused.
+    /// Returns the module that a clause names, or reports that there is none. An excluded standard
+    /// module may be named although it does not exist: only the use of its names is a mistake.
     fn exporter(&mut self, from: &Name) -> Option<usize> {
         let found = self.module_named(&from.text);
         if found.is_none() && excluded_module(&from.text).is_none() {
@@ -228,7 +230,7 @@ impl Checker<'_> {
         if number == 0 && self.constructor_numbers.contains_key(&standard) {
             return;
         }
-        // Names that are left out may be imported; their use is refused.
+        // Excluded names may be imported; only their use is a mistake.
         if number == 0 && excluded_name(short, &[]).is_some() {
             return;
         }
@@ -266,12 +268,12 @@ pub(super) fn declared(item: &Item) -> &Name {
     }
 }
 
-/// Returns the report on a name that stands for two things.
+/// Returns the report on a name with two meanings.
 pub(super) fn ambiguous(name: &Name, both: &[String; 2]) -> Diagnostic {
     let [one, other] = both;
     let message = format!("`{}` is `{one}` and `{other}`", name.text);
     Diagnostic::new("A0249", name.span, message)
-        .label("a name that stands for two things")
+        .label("this name has two meanings")
         .help(format!(
             "write `{one}` or `{other}`, or import one of them only"
         ))

@@ -18,10 +18,10 @@ const MAX_SYNONYMS: usize = 50;
 const MOST_WRITTEN: u32 = 4096;
 
 impl Checker<'_> {
-    /// Returns the full name that a name stands for in a module.
+    /// Returns the full name of a name in a module.
     pub(super) fn full(&self, module: usize, name: &str) -> Option<String> {
         if let Some((home, short)) = name.rsplit_once('.') {
-            // The other module may re-export a name that a third one declares.
+            // The other module may re-export a name that a third module declares.
             let home = self.scopes.iter().find(|scope| scope.name == home);
             let passed_on = home.and_then(|scope| scope.exports.get(short).cloned());
             return passed_on.or_else(|| Some(name.to_owned()));
@@ -34,8 +34,8 @@ impl Checker<'_> {
         scope.visible.get(name).cloned().or_else(standard)
     }
 
-    /// Looks a name up in one of the tables: first what the module declares or imports, then the
-    /// standard module.
+    /// Looks up a name in one of the tables: first among the names that the module declares or
+    /// imports, then in the standard module.
     pub(super) fn find<'t, T>(
         &self,
         table: &'t FxHashMap<String, T>,
@@ -81,7 +81,7 @@ impl Checker<'_> {
             return;
         }
         let names: Vec<&String> = candidates.collect();
-        let help = self.where_it_is(short, &names).or_else(|| {
+        let help = self.import_hint(short, &names).or_else(|| {
             let shorts = { names.iter() }.map(|full| full.rsplit('.').next().unwrap_or(full));
             nearest(short, shorts).map(|near| format!("did you mean `{near}`?"))
         });
@@ -96,7 +96,7 @@ impl Checker<'_> {
     }
 
     /// Returns a hint for a name that another module declares.
-    fn where_it_is(&self, short: &str, names: &[&String]) -> Option<String> {
+    fn import_hint(&self, short: &str, names: &[&String]) -> Option<String> {
         let homes = names.iter().filter_map(|full| full.rsplit_once('.'));
         let homes = homes.filter(|(_, name)| *name == short);
         let home = homes.map(|(home, _)| home).min()?;

@@ -11,7 +11,7 @@ use crate::types::{Head, Ty};
 use crate::value::Value;
 
 impl Checker<'_> {
-    /// Tests the value in a slot, and jumps away if the test fails. Declares the variables of the
+    /// Tests the value in a slot, and jumps if the test fails. Declares the variables of the
     /// pattern.
     pub(super) fn pattern(
         &mut self,
@@ -24,7 +24,7 @@ impl Checker<'_> {
         match &pattern.kind {
             PatternKind::Any => {}
             PatternKind::Variable(name) => {
-                // A variable that already has a value stands for that value.
+                // A variable that already has a value matches only this value.
                 let bound = match (self.local(&name.text), self.field(&name.text)) {
                     (Some((known, LocalTy::Value(known_ty))), _) => {
                         Some((Op::Local(known), known_ty))
@@ -103,7 +103,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the instruction behind all branches: it is not reached if the branches cover every
+    /// Returns the instruction after all branches. It is not reached if the branches cover every
     /// value.
     pub(super) fn otherwise<'p>(&self, patterns: impl Iterator<Item = &'p Pattern>, ty: &Ty) -> Op {
         let head = match self.unknowns.shallow(ty) {
@@ -165,7 +165,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a name stands for a variable or a field.
+    /// Whether a name denotes a variable or a field.
     fn is_bound(&self, name: &str) -> bool {
         let local = |body: &super::BodyCode| body.scope.iter().any(|local| local.name == name);
         self.bodies.iter().any(local) || self.field(name).is_some()

@@ -75,11 +75,11 @@ fn first_return(stmt: &Stmt) -> Option<Span> {
 }
 
 impl Checker<'_> {
-    /// Reports a `return` with statements after it.
+    /// Reports a `return` that is followed by statements.
     pub(super) fn no_early_return(&mut self, stmts: &[Stmt]) {
         if let Some(span) = early_return(stmts) {
             let mistake = Diagnostic::new("A0245", span, "a method returns at its end")
-                .label("more could follow this")
+                .label("statements could follow this")
                 .help("keep the result in a variable, and return it at the end");
             self.report(mistake);
         }
@@ -215,7 +215,7 @@ impl Checker<'_> {
         });
         if !known {
             let mistake = Diagnostic::new("A0208", written.span, "`DomainClass` is a text")
-                .label("no text that is made of fields of the class")
+                .label("not a text over the fields of the class")
                 .help("write a text, or an expression over the fields of the class");
             self.report(mistake);
         }
@@ -230,8 +230,8 @@ impl Checker<'_> {
         );
         if written.nonnull && !reference {
             let mistake = Diagnostic::new("A0240", written.span, "only objects can be `null`")
-                .label("`[Nonnull]` says nothing here")
-                .help("take the annotation out");
+                .label("`[Nonnull]` has no effect here")
+                .help("remove the annotation");
             self.report(mistake);
         }
     }

@@ -44,8 +44,8 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// Whether a statement only releases the cog once. A loop of such a statement waits until its
-/// condition does not hold, and is compiled as a wait: its rounds change nothing, and engines that
+/// Whether a statement only releases the cog once. A loop over such a statement waits until its
+/// condition is false. It is compiled as a wait, because its rounds change nothing and engines that
 /// do not compare states would not terminate. This does not apply if the condition uses `random`.
 fn only_suspends(stmt: &Stmt) -> bool {
     match &stmt.kind {
@@ -147,12 +147,12 @@ impl<'a> Checker<'a> {
                 let tested = self.tested(condition, Binary::Equal);
                 self.body().nonnull.extend(tested);
                 match no {
-                    None => self.land(otherwise),
+                    None => self.set_jump_target(otherwise),
                     Some(no) => {
                         let end = self.emit_jump(Op::Jump(0), span);
-                        self.land(otherwise);
+                        self.set_jump_target(otherwise);
                         self.inner(no);
-                        self.land(end);
+                        self.set_jump_target(end);
                     }
                 }
                 self.body().claimed.retain(|slot| after.contains(slot));
@@ -163,10 +163,10 @@ impl<'a> Checker<'a> {
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 if self.body().ops[start as usize..].contains(&Op::Random) {
-                    // Each round has a choice of its own, which a guard cannot have.
+                    // Each round makes its own choice, which a guard cannot do.
                     self.inner(body);
                     self.emit(Op::Jump(start), span);
-                    return self.land(end);
+                    return self.set_jump_target(end);
                 }
                 self.waits(span);
                 self.emit(Op::Await, span);
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
                 self.emit(Op::Unary(Unary::Not), span);
                 self.emit(Op::Guard, span);
                 self.emit(Op::Resume, span);
-                self.land(end);
+                self.set_jump_target(end);
             }
             StmtKind::While(condition, body) => {
                 self.forget_known();
@@ -184,7 +184,7 @@ impl<'a> Checker<'a> {
                 self.inner(body);
                 self.forget_known();
                 self.emit(Op::Jump(start), span);
-                self.land(end);
+                self.set_jump_target(end);
             }
             StmtKind::Foreach {
                 name,
@@ -201,7 +201,7 @@ impl<'a> Checker<'a> {
                 let last = self.otherwise(patterns, &ty);
                 self.emit(last, span);
                 for end in ends {
-                    self.land(end);
+                    self.set_jump_target(end);
                 }
             }
             StmtKind::Try {
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
                 self.waits(span);
                 self.emit(Op::Suspend, span);
             }
-            // Without a target, it waits and ignores the result.
+            // Without a target, the statement waits and ignores the result.
             StmtKind::Expr(Expr {
                 kind: ExprKind::AwaitCall(object, method, args),
                 ..
@@ -236,7 +236,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a statement that waits where that is not allowed.
+    /// Reports a statement that waits where waiting is not allowed.
     fn waits(&mut self, span: Span) {
         if self.body().atomic {
             let mistake = Diagnostic::new("A0244", span, "an atomic method does not wait")
@@ -300,7 +300,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Compiles a `finally` block, in which nothing waits or returns.
+    /// Compiles a `finally` block, in which no statement waits or returns.
     fn finally(&mut self, last: &'a Stmt) {
         let body = self.body();
         let outside = (body.may_wait, body.block);
@@ -392,7 +392,7 @@ impl<'a> Checker<'a> {
         self.inner(body);
         self.forget_known();
         self.emit(Op::Jump(start), span);
-        self.land(end);
+        self.set_jump_target(end);
         self.leave_scope(depth);
     }
 
@@ -413,7 +413,7 @@ impl<'a> Checker<'a> {
             self.forget_known();
             ends.push(self.emit_jump(Op::Jump(0), pattern.span));
             self.leave_scope(depth);
-            self.land_all(fails);
+            self.set_jump_targets(fails);
         }
         ends
     }
@@ -426,7 +426,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) {
         let depth = self.holes.len();
-        // The outer one is for `finally`, the inner one for `catch`.
+        // The outer holes are for `finally`, the inner ones for `catch`.
         self.holes.push(Vec::new());
         self.holes.push(Vec::new());
         if let Some(last) = finally {
@@ -454,8 +454,8 @@ impl<'a> Checker<'a> {
         self.emit(Op::Local(slot), span);
         self.emit(Op::Rethrow, span);
         let caught = self.here();
-        self.land(done);
-        self.land_all(ends);
+        self.set_jump_target(done);
+        self.set_jump_targets(ends);
         let holes = self.holes.pop().unwrap_or_default();
         if let Some(last) = finally {
             self.finals.pop();
@@ -474,13 +474,13 @@ impl<'a> Checker<'a> {
             self.finally(last);
             self.emit(Op::Local(slot), span);
             self.emit(Op::Rethrow, span);
-            self.land(done);
+            self.set_jump_target(done);
         }
     }
 
     fn await_stmt(&mut self, guards: &'a [Guard], span: Span) {
         self.waits(span);
-        // Durations start now.
+        // Durations start when the `await` is reached.
         let mut ends = Vec::new();
         for guard in guards {
             if let Guard::Duration(Some((min, max))) = guard {
@@ -525,7 +525,7 @@ impl<'a> Checker<'a> {
         self.fit(&ty, wanted, expr.span);
     }
 
-    /// Compiles an expression that is a future. Returns the type of its value, which is unknown for
+    /// Compiles an expression that is a future. Returns the type of its value; it is unknown for
     /// `destiny`.
     fn future_expr(&mut self, expr: &'a Expr) -> Ty {
         let ty = self.expr(expr, None);
@@ -578,7 +578,7 @@ impl<'a> Checker<'a> {
         let ends = self.branches(branches, slot, &Ty::EXCEPTION);
         self.emit(Op::Local(slot), span);
         self.emit(Op::Rethrow, span);
-        self.land_all(ends);
+        self.set_jump_targets(ends);
         self.emit(Op::Recovered, span);
     }
 

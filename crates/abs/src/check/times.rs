@@ -1,22 +1,22 @@
 //! Determines the times at which durations are explored.
 //!
 //! `duration(min, max)` takes any time from min to max, and time is dense. Let all bounds that the
-//! program writes be multiples of a *unit*. Then it is enough to explore the multiples of the unit
+//! program writes be multiples of a *unit*. Then it suffices to explore the multiples of the unit
 //! from min to max, for all properties that do not depend on the values of times.
 //!
 //! **Why.** Henzinger, Manna, Pnueli, "What good are digital clocks?" (ICALP 1992). Take a run with
 //! any times, in units, and round each time: down if its fraction is at most ε, up otherwise, for
-//! some ε in [0, 1). Rounding keeps the order of two times or makes them equal, and if their
-//! difference is at least (at most) an integer, it stays so. So rounded durations are within their
-//! bounds, and everything happens in the same order. Where times became equal, the tasks that they
-//! wake are ready together, and the order of the run is one that is explored. Where the clock still
-//! advances, no other task has become ready, because a later wake-up in the run is not rounded to
-//! an earlier time. The clock of the manual advances to the end of some interval, so all its times
-//! are multiples of the unit too.
+//! some ε in [0, 1). Rounding keeps the order of two times or makes them equal. If their difference
+//! is at least (at most) an integer, it remains so. So rounded durations are within their bounds,
+//! and everything happens in the same order. Where times became equal, the tasks that they wake are
+//! ready together, and the order of the run is explored. Where the clock still advances, no other
+//! task has become ready, because a later wake-up in the run is not rounded to an earlier time. The
+//! clock of the manual advances to the end of some interval, so all its times are multiples of the
+//! unit, too.
 //!
 //! The effect of `now()` or `deadline()` may depend on any time. If the program uses them, or if a
-//! bound is computed as a rational number, times between the multiples of the unit may matter, and
-//! the verdict has a bound that says so.
+//! bound is computed as a rational number, times between the multiples of the unit may matter. Then
+//! the verdict has a bound.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -52,7 +52,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Adds the bounds of a duration; with `same`, they have one value.
+    /// Adds the bounds of a duration. With `same`, both bounds have the same value.
     pub fn add(&mut self, from: DurationBound, to: DurationBound, same: bool) {
         let fixed = matches!(from, DurationBound::Number(_)) && from == to;
         self.ranges |= !same && !fixed;
@@ -108,7 +108,7 @@ fn number(expr: &Expr) -> Option<Value> {
 }
 
 /// Whether two expressions have the same value if both are evaluated in one step. Only `random` may
-/// yield two values.
+/// yield different values.
 pub(super) fn same(one: &Expr, other: &Expr) -> bool {
     let all = |some: &[Expr], more: &[Expr]| {
         some.len() == more.len() && some.iter().zip(more).all(|(a, b)| same(a, b))

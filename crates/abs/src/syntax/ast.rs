@@ -17,7 +17,7 @@ pub(crate) struct Name {
 pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
 
 impl Annotations {
-    /// Whether one of them is just this constructor.
+    /// Whether one of them consists of only this constructor.
     pub fn has(&self, word: &str) -> bool {
         self.0.iter().any(|(label, expr)| {
             label.is_none()
@@ -147,7 +147,7 @@ pub(crate) enum PatternKind {
 pub(crate) struct Stmt {
     pub kind: StmtKind,
     pub span: Span,
-    /// The deadline of the calls in it.
+    /// The deadline of the calls in the statement.
     pub deadline: Option<Expr>,
 }
 
@@ -165,7 +165,7 @@ pub(crate) enum StmtKind {
         ty: Type,
         name: Name,
         value: Option<Expr>,
-        /// Whether it may be assigned only here.
+        /// Whether only the declaration may assign it.
         fixed: bool,
     },
     Assign {
@@ -211,7 +211,7 @@ pub(crate) struct Parameter {
 #[derive(Clone, Debug)]
 pub(crate) struct Constructor {
     pub name: Name,
-    /// Types, and the names of accessor functions.
+    /// The types, and the names of accessor functions.
     pub fields: Vec<(Type, Option<Name>)>,
 }
 
@@ -284,7 +284,7 @@ pub(crate) struct Class {
     /// The branches of the recovery block.
     pub recover: Option<Vec<(Pattern, Stmt)>>,
     pub methods: Vec<Method>,
-    /// The traits whose methods it has; removed when they are applied.
+    /// The traits whose methods it has. Removed when traits are applied.
     pub uses: Vec<TraitExpr>,
 }
 

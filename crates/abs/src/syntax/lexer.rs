@@ -10,7 +10,7 @@ use super::token::{KEYWORDS, SYMBOLS, Token, TokenKind};
 const MAX_DIGITS: usize = 1000;
 
 /// Returns the words of the text between two places, and the texts that are not words. The last
-/// word is always the end.
+/// word is always the end of the text.
 pub(crate) fn words(source: &str, start: usize, end: usize) -> (Vec<Token>, Vec<Diagnostic>) {
     let mut lexer = Lexer {
         source: &source[..end],
@@ -248,9 +248,10 @@ impl Lexer<'_> {
             None => {
                 self.at += c.len_utf8();
                 let span = self.span(start);
-                let mistake = Diagnostic::new("A0103", span, format!("`{c}` means nothing in ABS"))
-                    .label("not a part of the language")
-                    .help("remove it; text belongs between double quotes");
+                let mistake =
+                    Diagnostic::new("A0103", span, format!("`{c}` is not a symbol of ABS"))
+                        .label("not a part of the language")
+                        .help("remove it; text belongs between double quotes");
                 self.mistakes.push(mistake);
             }
         }

@@ -87,7 +87,7 @@ pub const KEYWORDS: &[&str] = &[
     "movecogto",
 ];
 
-/// Words that are keywords only in some places; elsewhere they are names.
+/// Words that are keywords only in some positions; elsewhere they are names.
 pub(crate) const CONTEXTUAL: &[&str] = &[
     "from",
     "delta",
@@ -112,7 +112,7 @@ pub(crate) const CONTEXTUAL: &[&str] = &[
     "objectupdate",
 ];
 
-/// Signs, the longest first.
+/// Signs, longest first.
 pub(crate) const SYMBOLS: &[&str] = &[
     "<->", "=>", "==", "!=", "<=", ">=", "&&", "||", "->", "(", ")", "{", "}", "[", "]", "<", ">",
     ",", ";", ":", ".", "=", "+", "-", "*", "/", "%", "!", "~", "?", "&", "|", "_", "'",

@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 
 use super::ast::{Clause, Data, Expr, Field, Item, Method, Name, Signature, Type};
 
-/// Methods: written out, or those of a trait.
+/// Methods: written out, or the methods of a trait.
 #[derive(Clone, Debug)]
 pub(crate) enum Methods {
     Written(Vec<Method>),
@@ -67,14 +67,14 @@ pub(crate) enum Modifier {
 pub(crate) struct Delta {
     pub name: Name,
     pub parameters: Vec<Name>,
-    /// The module of names without a module.
+    /// The module of names without a module qualifier.
     pub uses: Option<Name>,
     pub modifiers: Vec<Modifier>,
     /// Whether it is in curly brackets, as in older versions of ABS.
     pub old: bool,
-    /// The module that contains such a delta.
+    /// The module that contains such an old delta.
     pub within: Option<Name>,
-    /// The reports on excluded features that it uses.
+    /// The reports on excluded features that the delta uses.
     pub left_out: Vec<Diagnostic>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct Product {
 /// The values that an attribute may have.
 #[derive(Clone, Debug)]
 pub(crate) enum Range {
-    /// The least and the greatest; `None` for `*`.
+    /// The least and the greatest value; `None` for `*`.
     Between(Option<BigInt>, Option<BigInt>),
     OneOf(Vec<BigInt>),
 }
@@ -155,7 +155,7 @@ pub(crate) enum FeatureExpr {
     Int(BigInt),
     Text(String),
     Feature(Name),
-    /// An attribute of a feature, or of the one that contains the constraint.
+    /// An attribute of a feature, or of the feature that contains the constraint.
     Attribute(Option<Name>, Name),
     Unary(&'static str, Box<FeatureExpr>),
     /// A chain of left-associative operators of the same strength.
@@ -182,7 +182,7 @@ pub(crate) struct FeatureGroup {
     pub most: Option<BigInt>,
     /// Whether all of them are required, except the optional ones.
     pub all: bool,
-    /// The features, each with whether it is optional.
+    /// The features, and whether each is optional.
     pub members: Vec<(bool, FeatureNode)>,
     pub span: Span,
 }

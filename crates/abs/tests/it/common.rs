@@ -8,7 +8,7 @@ use mazurka_abs::{Code, Machine, Settings, load};
 use mazurka_core::Limits;
 use mazurka_explore::{Algorithm, Findings, Goal, Search};
 
-/// A program of the corpus.
+/// Returns a program of the corpus.
 pub fn corpus(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/abs");
     std::fs::read_to_string(root.join(name).join("program.abs")).expect("a program")

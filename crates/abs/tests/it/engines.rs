@@ -1,4 +1,4 @@
-//! The figures of the context-sensitive paper in closed form, for every engine that counts traces.
+//! The figures of the context-sensitive paper, in closed form, for every engine that counts traces.
 
 use crate::common::{corpus, explore, machine};
 use mazurka_core::Limits;

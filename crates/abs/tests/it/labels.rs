@@ -17,7 +17,7 @@ use mazurka_explore::{Algorithm, Extent, Goal, Observer, Permute, Permuted, Sear
 /// The maximal number of interleavings.
 const MOST_EXECUTIONS: u64 = 3_000;
 
-/// What permutations preserve of a run: the labels of each task, in order.
+/// The part of a run that permutations preserve: the labels of each task, in order.
 type Labels = BTreeMap<String, Vec<String>>;
 
 fn labels(program: &Machine) -> Labels {
@@ -84,8 +84,8 @@ fn permute(program: &mut Machine, schedule: &Schedule, complete: bool) -> (Permu
     (permuted, traces)
 }
 
-/// Compares the permutations of runs of a program with brute force. Returns the number of paths and
-/// of traces; none if there are too many.
+/// Compares the permutations of runs of a program with brute force. Returns the numbers of paths
+/// and of traces, or `None` if there are too many.
 fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
     let mut program = Machine::labelled(code, 1_000_000);
     let naive = Search {
@@ -105,7 +105,7 @@ fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
     let mut all = BTreeSet::new();
     for class in classes.0.values() {
         all.extend(class.keys().copied());
-        // A recorded run of the path: one of any of its traces.
+        // The recorded run of the path: a run of any of its traces.
         let recorded = class.values().next_back().expect("a class has a run");
         program.back_to(0);
         let (permuted, traces) = permute(&mut program, recorded, false);
@@ -169,7 +169,7 @@ fn permutations_of_the_corpus() {
     }
 }
 
-/// A guard opens or stays closed, which is not a branch; a choice is one.
+/// A guard is only open or closed, which is not a branch; a choice is a branch.
 #[test]
 fn guards_are_no_branches() {
     let source = "module M;
@@ -190,7 +190,7 @@ fn guards_are_no_branches() {
     assert!(with_status(&program, Status::Ready).is_empty());
     let branches: Vec<bool> = (0..5).map(|at| program.branches(at)).collect();
     assert_eq!(branches, [false, false, false, false, true]);
-    // If the choice comes first, it goes the other way: other traces belong to other paths.
+    // If the choice comes first, it has another outcome, so other traces belong to other paths.
     let path = permute(&mut program, &schedule, false).0.counts.executable;
     let all = permute(&mut program, &schedule, true).0.counts.executable;
     assert!(path < all, "{path} of {all}");

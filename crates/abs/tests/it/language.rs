@@ -1,10 +1,10 @@
-//! What programs do: one run each, and its output.
+//! Tests of the language: one run of each program, and its output.
 
 use crate::common::machine;
 use mazurka_abs::{Machine, Settings, load};
 use mazurka_core::{Execution, Narrator, Status};
 
-/// Always runs the first task that can continue, until none can.
+/// Runs the program; the next step is always made by the first task that can continue.
 fn finish(machine: &mut Machine) {
     for _ in 0..10_000 {
         let tasks = machine.processes().in_order().to_vec();
@@ -25,7 +25,7 @@ fn output(machine: &Machine) -> String {
     printed.map_or_else(String::new, |binding| binding.value)
 }
 
-/// Asserts what a program prints.
+/// Asserts the output of a program.
 #[track_caller]
 fn prints(source: &str, expected: &str) {
     let mut machine = machine(source, &[]);
@@ -34,7 +34,7 @@ fn prints(source: &str, expected: &str) {
     assert_eq!(output(&machine), format!("{expected:?}"));
 }
 
-/// Asserts what the statements of a main block print.
+/// Asserts the output of the statements of a main block.
 #[track_caller]
 fn shows(statements: &str, expected: &str) {
     prints(&format!("module M; {{ {statements} }}"), expected);
@@ -177,8 +177,8 @@ fn exceptions() {
     );
 }
 
-/// The failures of the first run of a program in which `D` uses an object whose method `bad` throws
-/// an exception.
+/// Returns the failures of the first run of a program in which `D` uses an object whose method
+/// `bad` throws an exception.
 fn failures(statements: &str, thrown: &str) -> (String, Vec<String>) {
     let source = format!(
         "module M; interface I {{ Int bad(); }} class C implements I {{ Int bad() {{ {thrown} return 1; }} }}
@@ -193,7 +193,7 @@ fn failures(statements: &str, thrown: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn an_exception_that_leaves_a_task_reaches_who_asks() {
+fn an_exception_that_leaves_a_task_reaches_the_tasks_that_take_its_result() {
     let caught = "catch { NullPointerException => println(\"caught\"); }";
     for asks in [
         "Fut<Int> f = i!bad(); await f?; Int x = f.get;",
@@ -562,7 +562,7 @@ fn only_the_scheduling_of_one_object_varies() {
     assert_eq!(finals(Some("Sender3")), 1);
 }
 
-/// The code of the first mistake in a program.
+/// Returns the code of the first mistake in a program.
 fn first_code(source: &str) -> &'static str {
     load(source, &Settings::default()).expect_err("it is wrong")[0].code
 }

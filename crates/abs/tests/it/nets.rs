@@ -1,4 +1,5 @@
-//! A net of an actor program represents exactly its traces, in whatever order it was built.
+//! A net of an actor program represents exactly its traces, whatever the order in which it was
+//! built.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -13,7 +14,7 @@ use mazurka_explore::{Algorithm, Goal, NetKind, Observer, Search, Unfold, Unfold
 /// The maximal number of interleavings.
 const MOST_EXECUTIONS: u64 = 5_000;
 
-/// What complete runs show.
+/// The results of complete runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ShownRuns {
     runs: u64,
@@ -54,7 +55,7 @@ impl Observer<Machine> for ShownRuns {
     }
 }
 
-/// What brute force shows; none if there is too much.
+/// Returns the results of brute force, or `None` if there are too many runs.
 fn truth(program: &mut Machine) -> Option<ShownRuns> {
     let naive = Search {
         algorithm: Algorithm::Naive,
@@ -84,8 +85,8 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
     unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// Runs the executions that a net represents and returns what they show. Those of a stateful net
-/// may be cut, and then they show nothing.
+/// Runs the executions that a net represents and returns their results. Executions of a stateful
+/// net may be cut; such executions have no results.
 fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownRuns {
     let mut shown = ShownRuns::default();
     for schedule in net.executions(100_000).expect("a small net") {
@@ -102,8 +103,8 @@ fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownR
     shown
 }
 
-/// Compares the nets of a program with brute force. Returns the number of traces, and of tests of
-/// each net; none if there are too many traces.
+/// Compares the nets of a program with brute force. Returns the numbers of traces and of tests of
+/// each net, or `None` if there are too many traces.
 fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u64; 3])> {
     let mut program = for_nets(source, set);
     let truth = truth(&mut program)?;
@@ -116,7 +117,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
         }
         return None;
     }
-    // Explorers distinguish objects of one cog, nets do not always.
+    // Explorers distinguish objects of one cog; nets sometimes do not.
     let mut explored = Machine::new(code(source, set), 1_000_000);
     let explored = self::truth(&mut explored)?;
     assert_eq!(explored.finals, truth.finals, "{what}");
@@ -164,7 +165,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     Some((truth.traces.len(), tests))
 }
 
-/// The same program with `random`, and with objects created in their cog while others wait.
+/// Returns the program with `random`, and with objects created in their cog while others wait.
 fn varied(source: &str) -> String {
     let classes = source.split_inclusive("\n}\n").map(|class| {
         let class = class.replace("println(toString(f0));", "f0 = random(2);");
@@ -319,7 +320,7 @@ fn nets_of_programs_with_everything_else() {
     assert_eq!(dying, expected, "objects die in these");
 }
 
-/// Only one object's scheduling varies, so each step depends on every other.
+/// Only one object's scheduling varies, so each step depends on all others.
 #[test]
 fn a_net_of_one_object() {
     let settings = Settings {
@@ -354,7 +355,7 @@ fn a_guard_over_a_future_in_a_field_has_no_net() {
     assert_eq!(refused, Err(NoNet::MovingGuard(6)));
 }
 
-/// A random program whose tasks pass futures on, and wait for futures of others.
+/// Returns a random program whose tasks pass futures on and wait for futures of others.
 pub fn program_of_futures(seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut body = String::new();

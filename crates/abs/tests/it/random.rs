@@ -1,7 +1,7 @@
 //! Random actor programs: every engine must find what brute force finds.
 //!
-//! A few hundred run with the other tests. For more: `MAZURKA_PROGRAMS=10000 cargo test --release
-//! -p mazurka-abs --test it random::`; `MAZURKA_SEED` sets the first seed.
+//! A few hundred programs run with the other tests. For more: `MAZURKA_PROGRAMS=10000 cargo test
+//! --release -p mazurka-abs --test it random::`; `MAZURKA_SEED` sets the first seed.
 
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ struct Generator {
     futures: u64,
     numbers: u64,
     helper: bool,
-    /// Whether statements take time or ask for it.
+    /// Whether statements take time or read it.
     timed: bool,
 }
 
@@ -62,7 +62,7 @@ impl Generator {
         format!("{} {operator} {}", self.field(), self.random.below(3))
     }
 
-    /// An object to call: the peer, the object itself, or a helper in the same cog.
+    /// Returns an object to call: the peer, the object itself, or a helper in the same cog.
     fn object(&mut self) -> &'static str {
         match self.random.below(6) {
             0 => "this",
@@ -71,7 +71,7 @@ impl Generator {
         }
     }
 
-    /// A condition for a call: calls must end, and rarely go to `null`.
+    /// Returns a condition for a call, so that calls end and are rarely made on `null`.
     fn may_call(&mut self) -> &'static str {
         if self.random.one_in(8) {
             "if (d > 0)"
@@ -209,12 +209,12 @@ impl Generator {
     }
 }
 
-/// The random program of a seed.
+/// Returns the random program of a seed.
 pub fn program_of(seed: u64) -> String {
     timed_program_of(seed, false)
 }
 
-/// The same, with time if `timed`.
+/// Returns the random program of a seed; with time if `timed`.
 fn timed_program_of(seed: u64, timed: bool) -> String {
     let generator = Generator {
         random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
@@ -227,7 +227,7 @@ fn timed_program_of(seed: u64, timed: bool) -> String {
     generator.program()
 }
 
-/// A number from the environment, or a default.
+/// Returns a number from the environment, or a default.
 pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name)
         .ok()

@@ -5,7 +5,7 @@ use mazurka_abs::{Machine, Observed, Settings, load};
 use mazurka_core::{Execution, Limits, Narrator, ProcessId, Status};
 use mazurka_explore::{Algorithm, Findings};
 
-/// Asserts that all engines agree on a program, and returns what they find.
+/// Asserts that all engines agree on a program, and returns their findings.
 #[track_caller]
 fn found(source: &str) -> Findings {
     let limits = Limits {
@@ -26,7 +26,7 @@ fn found(source: &str) -> Findings {
     first
 }
 
-/// The value of a binding in the run that always continues with the first task that can.
+/// Returns the value of a binding in the run that always continues with the first ready task.
 fn bound(source: &str, name: &str) -> Option<String> {
     let mut machine = machine(source, &[]);
     finish(&mut machine);
@@ -205,7 +205,7 @@ fn die_kills_the_object_whose_method_has_it() {
     assert_eq!(bound(&called, "C1").as_deref(), Some("dead"));
     assert_eq!(bound(&called, "D2"), None);
     assert_eq!(found(&called).seen.observed.len(), 1);
-    // From the main block, and in a race with a task that may come before or after it.
+    // Called from the main block, and in a race with a task that may come before or after it.
     let from_main = source("c!ok(); c!ok(); try c.k(); catch E1 => println(\"main\"); suspend;");
     assert_eq!(bound(&from_main, "C1").as_deref(), Some("dead"));
     assert_eq!(found(&from_main).seen.observed.len(), 1);
@@ -213,7 +213,7 @@ fn die_kills_the_object_whose_method_has_it() {
     assert_eq!(found(&raced).seen.observed.len(), 2);
 }
 
-/// The code and the message of the first mistake in a program.
+/// Returns the code and the message of the first mistake in a program.
 fn mistake(source: &str) -> (&'static str, String) {
     let mistakes = load(source, &Settings::default()).expect_err("it is wrong");
     (mistakes[0].code, mistakes[0].message.clone())
@@ -265,7 +265,7 @@ fn large_quotients_and_shared_parts_do_not_take_for_ever() {
         shown.len()
     );
     assert_eq!(found(&field).seen.observed.len(), 2);
-    // The same with an object in it, which is searched for in all of its parts.
+    // The same with an object in the parts. All parts are searched for it.
     let with_objects = "module A; interface I { Unit m(); } data N = Z(I i) | S(N, N);
         def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
         class C implements I { N z = Z(null); Unit m() { I i = new C(); z = p(Z(i), 50); } }
@@ -298,8 +298,8 @@ fn the_order_of_objects_in_sets_is_not_observed() {
     assert_eq!(results("List<S>", "list[]", "Cons(s, l)"), 1);
     assert_eq!(results("Set<S>", "set[]", "insertElement(l, s)"), 1);
     assert_eq!(results("Map<S, Int>", "map[]", "put(l, s, n)"), 1);
-    // Real differences are still seen: which number belongs to which object, and which key to
-    // which.
+    // Real differences are still observed: which number belongs to which object, and which key to
+    // which value.
     assert_eq!(results("Map<S, Int>", "map[]", "put(l, s, k)"), 2);
     assert_eq!(results("Map<Int, S>", "map[]", "put(l, k, s)"), 2);
     assert_eq!(
@@ -333,7 +333,7 @@ fn whether_an_object_lives_is_observed_with_its_class() {
     assert_eq!(results(Some("K.f")), 1);
     assert_eq!(results(Some("K")), 2);
     assert_eq!(results(None), 2);
-    // Even if it has no fields.
+    // This also holds if the class has no fields.
     let bare = "module A; exception E1; interface I { Unit b(); }
         class K implements I { Unit b() { if (random(2) == 0) { die E1; } } }
         { I o = new K(); o!b(); }";
@@ -449,7 +449,7 @@ fn what_is_left_out_is_refused_where_it_is_used() {
 
 #[test]
 fn values_that_are_known_are_those_of_their_arguments() {
-    // More calls than are cached, each twice, and some that differ in only one argument.
+    // More calls than are cached, each made twice, and some that differ only in one argument.
     let source = "module A;
         def Int sum(Int from, Int to) = if from >= to then 0 else from + sum(from + 1, to);
         def Int other(Int from, Int to) = if from >= to then 1 else other(from + 1, to) + 1;

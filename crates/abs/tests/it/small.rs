@@ -1,7 +1,7 @@
-//! Compares steps of many statements with a separate model of one step a statement: the same
-//! outputs, fields, deaths and deadlocks are possible. The model shares only the text of the
-//! programs with the crate. Its objects die at once, and its durations also end between the
-//! multiples of the unit of time that the crate explores.
+//! Compares steps of many statements with a separate model that has one step for each statement:
+//! both have the same possible outputs, fields, deaths and deadlocks. The model shares only the
+//! text of the programs with the crate. In the model, objects die immediately, and durations also
+//! end between the multiples of the unit of time that the crate explores.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ enum Small {
 struct SmallProgram {
     main: Vec<Small>,
     methods: Vec<Vec<Vec<Small>>>,
-    /// What the recovery block of each object prints, if it has one.
+    /// The character that the recovery block of each object prints, if it has one.
     recovers: Vec<Option<char>>,
 }
 
@@ -59,7 +59,7 @@ impl SmallProgram {
         }
     }
 
-    /// The program as text. Object k knows the objects before it.
+    /// Returns the program as text. Object k knows the objects with smaller numbers.
     fn text(&self) -> String {
         let mut text = "module M;\ninterface I { Unit m0(); Unit m1(); }\n".to_owned();
         for (number, methods) in self.methods.iter().enumerate() {
@@ -114,7 +114,7 @@ enum Mode {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct SmallTask {
-    /// None for the main block.
+    /// `None` for the main block.
     object: Option<usize>,
     method: usize,
     next: usize,
@@ -130,7 +130,7 @@ struct SmallState {
     now: u8,
 }
 
-/// How a run can end: output, fields, deaths, and whether a task still waits.
+/// The possible end of a run: output, fields, deaths, and whether a task still waits.
 type Ending = (String, Vec<u8>, Vec<bool>, bool);
 
 struct Model<'a> {
@@ -147,7 +147,7 @@ impl Model<'_> {
         }
     }
 
-    /// All successors of a state.
+    /// Returns all successors of a state.
     fn successors(&self, state: &SmallState) -> Vec<SmallState> {
         let mut all = Vec::new();
         for number in 0..state.tasks.len() {
@@ -198,7 +198,7 @@ impl Model<'_> {
                     let thrown = state.tasks[future].mode == Mode::Done { thrown: true };
                     next.tasks[number].mode = Mode::Runs;
                     match caught {
-                        // Catching and printing are two steps.
+                        // Catching and printing are two separate steps.
                         Some(c) if thrown => next.tasks[number].mode = Mode::Caught(c),
                         None if thrown => self.die(&mut next, number),
                         _ => {}
@@ -211,7 +211,7 @@ impl Model<'_> {
         all
     }
 
-    /// If the task is about to wait for time: the state after each choice of the duration.
+    /// If the task is about to wait for time, returns the state after each choice of the duration.
     fn durations(&self, state: &SmallState, number: usize) -> Option<Vec<SmallState>> {
         let task = &state.tasks[number];
         let (min, max, holds) = match *self.body(task).get(task.next)? {
@@ -354,7 +354,7 @@ impl Model<'_> {
     }
 }
 
-/// All endings of the crate's machine, by trying every task in every state.
+/// Returns all endings of the crate's machine, by trying every task in every state.
 fn endings(machine: &mut Machine, objects: usize) -> BTreeSet<Ending> {
     let mut found = BTreeSet::new();
     let mut seen = std::collections::HashSet::from([machine.fingerprint()]);
@@ -409,7 +409,7 @@ fn compare(program: &SmallProgram) -> bool {
     let text = program.text();
     let found = endings(&mut machine(&text, &[]), program.methods.len());
     assert_eq!(found, expected, "\n{text}");
-    // Reducing engines find the same.
+    // Reducing engines must find the same endings.
     let limits = Limits::default();
     for algorithm in [Algorithm::Optimal, Algorithm::CONTEXT] {
         let all = explore(&mut machine(&text, &[]), algorithm, &limits);

@@ -7,7 +7,7 @@ use mazurka_abs::{Machine, Settings, load};
 use mazurka_core::{Execution, Limits, Narrator, Status};
 use mazurka_explore::Algorithm;
 
-/// All outputs of a program, by trying every task and every outcome.
+/// Returns all outputs of a program, by trying every task and every outcome.
 fn outputs(source: &str) -> BTreeSet<String> {
     fn visit(machine: &mut Machine, found: &mut BTreeSet<String>) {
         let tasks = machine.processes().in_order().to_vec();
@@ -42,7 +42,7 @@ fn outputs(source: &str) -> BTreeSet<String> {
     found
 }
 
-/// A program in which two objects each run some statements.
+/// Returns a program with two objects, each of which runs some statements.
 fn two(one: &str, other: &str) -> String {
     format!(
         "module M; class A {{ Unit run() {{ {one} }} }} class B {{ Unit run() {{ {other} }} }}
@@ -89,7 +89,8 @@ fn durations_take_any_multiple_of_the_unit_within_their_bounds() {
     }
 }
 
-/// The number of times at which a waiting task may continue, in a program with another duration.
+/// Returns the number of times at which a waiting task may continue in a program with another
+/// duration.
 fn times(duration: &str, other: &str) -> usize {
     outputs(&two(
         &format!("duration({duration}); {SAY}"),
@@ -130,7 +131,7 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     assert!(leaves_out("Int k = 3; duration(k, k + 1);", SAY));
     assert!(leaves_out("duration(random(3), random(3));", SAY));
     assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
-    // There is no known unit that this is a multiple of.
+    // This is not a multiple of any known unit.
     assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
 }
 

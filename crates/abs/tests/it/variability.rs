@@ -1,4 +1,4 @@
-//! Traits, deltas, product lines and products: the flattened programs are run.
+//! Traits, deltas, product lines and products. The flattened programs are run.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn settings(product: Option<&str>) -> Settings {
     }
 }
 
-/// Asserts what a product prints in its first run.
+/// Asserts the output of a product in its first run.
 #[track_caller]
 fn prints(source: &str, product: Option<&str>, expected: &str) {
     let code = match load(source, &settings(product)) {
@@ -193,7 +193,7 @@ fn what_is_left_out_counts_in_deltas_that_are_applied() {
     refused(&taken, Some("Double"), "A0303", 9);
 }
 
-/// The old syntax of the project in which ABS began.
+/// The syntax of the project in which ABS originated.
 const OLD: &str = "module Old;
 export *;
 interface I { Int m(); }

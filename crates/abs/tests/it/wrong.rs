@@ -41,7 +41,7 @@ fn mistakes_in(source: &str) -> String {
 }
 
 #[test]
-fn every_mistake_is_told_as_expected() {
+fn every_mistake_is_reported_as_expected() {
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
     let mut programs = 0;
     for entry in fs::read_dir(folder()).expect("the folder").flatten() {
@@ -238,7 +238,7 @@ fn every_code_is_documented() {
 /// The codes whose examples are not programs: they would be too long, or are commands.
 const NOT_PROGRAMS: &[&str] = &["A0102", "A0112", "A0403"];
 
-/// Returns the settings that a first line such as `// --set n=3` stands for.
+/// Returns the settings of a first line such as `// --set n=3`.
 fn settings(source: &str) -> Settings {
     let mut settings = Settings::default();
     let first = source.lines().next().unwrap_or_default();
@@ -260,8 +260,8 @@ fn settings(source: &str) -> Settings {
     settings
 }
 
-/// Returns what an example of the documentation may stand for: a program, declarations of a
-/// module, or statements of its main block.
+/// Returns the programs of which an example of the documentation may be a part: a program itself,
+/// declarations of a module, or statements of its main block.
 fn completed(example: &str) -> [String; 3] {
     [
         example.to_owned(),

@@ -19,7 +19,7 @@ fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Findings {
 }
 
 /// The expected value of a compare-exchange was written by code that is not instrumented: the
-/// second round of the loop was taken for the first, and for a deadlock.
+/// second round of the loop was mistaken for the first, and reported as a deadlock.
 #[test]
 fn an_expected_value_on_the_heap_changes() {
     if !has_compiler() {
@@ -274,7 +274,7 @@ int main() {
 }
 "#;
 
-/// An initialised static was read behind a load of its guard, and that was called a data race; an
+/// Reading an initialised static after a load of its guard was reported as a data race; an
 /// exception that left `call_once` left it locked; destructors of static and thread-local objects
 /// did not run; `std::promise` and `std::latch`, which wait by futexes, were refused.
 #[test]

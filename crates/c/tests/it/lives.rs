@@ -137,7 +137,7 @@ fn objects_must_not_be_freed_before_their_last_use() {
          if (last) pthread_barrier_destroy(&b); return p; }\n\
          int main(void) { pthread_barrier_init(&b, 0, 2); START t(0); END }",
     );
-    // Who was woken need not have left.
+    // A woken thread need not have left the object.
     right(
         "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t *c; int ready, waits;\n\
          void *t(void *p) { pthread_mutex_lock(&m); waits = 1;\n\

@@ -411,7 +411,7 @@ fn programs_have_their_executions() {
     }
 }
 
-/// The largest of the list.
+/// The largest programs of the list.
 #[test]
 #[ignore = "long: minutes"]
 fn long_figures() {

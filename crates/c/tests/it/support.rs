@@ -257,6 +257,7 @@ fn worker() {
         (words[0].to_owned(), number(1), number(2))
     });
     let settings = Settings {
+        main_file: String::new(),
         allow_races: std::env::var("MAZURKA_C_RACES").is_ok(),
         leaks: std::env::var("MAZURKA_C_LEAKS").is_ok(),
         outside: Vec::new(),

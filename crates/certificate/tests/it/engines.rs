@@ -1,5 +1,5 @@
-//! The trees of engines: those of correct engines are accepted, or lack little; those of engines
-//! that lose executions are rejected.
+//! Tests the trees of engines: trees of correct engines are accepted or can be completed, and trees
+//! of engines that lose executions are rejected.
 
 use std::ops::ControlFlow;
 
@@ -13,10 +13,10 @@ use mazurka_testkit::{Config, Hunt, Summary, generate, hunt};
 use crate::random::{fault, programs, truth};
 use crate::recorder::{TreeRecorder, certificate};
 
-/// Records the tree of an engine.
-struct Watched(Tree);
+/// An observer that records the tree of an engine.
+struct RecordingObserver(Tree);
 
-impl Observer<Machine> for Watched {
+impl Observer<Machine> for RecordingObserver {
     fn start(&mut self, program: &Machine) {
         self.0 = Tree::new(program.code().program().processes.len() as u32);
     }
@@ -40,20 +40,21 @@ fn explored(text: &str, algorithm: Algorithm) -> Certificate {
         limits: Limits::default(),
         goal: Goal::Everything,
     };
-    let mut watched = Watched(Tree::new(0));
+    let mut observer = RecordingObserver(Tree::new(0));
     search.run(
         &mut program,
         &mut |_| ControlFlow::Continue(()),
-        &mut watched,
+        &mut observer,
     );
-    certificate(text, watched.0)
+    certificate(text, observer.0)
 }
 
 fn text(seed: u64) -> String {
     generate(seed, &Config::default()).to_string()
 }
 
-/// Returns what the checker says about the tree of a search.
+/// Returns the result of the checker for the tree of a search; `None` if the checker cannot handle
+/// the program.
 fn checked(text: &str, search: impl FnOnce(&mut TreeRecorder)) -> Option<Result<Facts, Rejected>> {
     let mut recorder = TreeRecorder::new(text)?;
     search(&mut recorder);
@@ -106,7 +107,7 @@ fn planted(change: impl Fn(&mut Switches)) -> Switches {
     switches
 }
 
-/// Whether the checker rejects the tree of a planted engine that is wrong about a program.
+/// Whether the checker rejects the tree of a planted engine whose result for a program is wrong.
 fn exposed(name: &str, switches: Switches, text: &str) -> bool {
     let Some(truth) = truth(text) else {
         return false;
@@ -119,7 +120,7 @@ fn exposed(name: &str, switches: Switches, text: &str) -> bool {
     let complete = found.traces.is_superset(&truth.traces) && found.failures == truth.failures;
     match checked {
         Err(_) => !complete,
-        // An accepted tree shows the truth, whatever the engine takes for a trace.
+        // An accepted tree shows the truth, even if the engine's notion of a trace differs.
         Ok(facts) => {
             assert_eq!(fault(&facts, &truth), None, "{name}\n{text}");
             false
@@ -169,7 +170,7 @@ fn rare_defects_are_exposed_by_the_programs_that_show_them() {
     }
 }
 
-/// A program that `check` called verified before its engine was fixed (`planted/idle.rs`).
+/// A program that `check` reported as verified before its engine was fixed (`planted/idle.rs`).
 const FORGOTTEN_CHILD: &str =
     include_str!("../../../../corpus/maz/found-child-ends-at-birth/program.maz");
 

@@ -1,4 +1,5 @@
-//! Certificates with one change: if brute force says that they lack a trace, they are rejected.
+//! Tests certificates with one change: if brute force finds that they lack a trace, they are
+//! rejected.
 
 use mazurka_certificate::{Certificate, Kind, Rejected, Tree};
 use mazurka_core::{Execution, ProcessId, Status};
@@ -8,7 +9,7 @@ use mazurka_testkit::{Config, Dependence, Recorder, Rng, Summary, generate, mach
 use crate::random::{fault, grow, has_finer_claims, programs, truth};
 use crate::recorder::certificate;
 
-/// A step, and what follows it.
+/// A step, with its subtree.
 #[derive(Clone, Debug, PartialEq)]
 struct TreeStep {
     process: u32,
@@ -16,10 +17,11 @@ struct TreeStep {
     then: Vec<TreeStep>,
 }
 
-/// A step of a tree was impossible.
+/// The error for a tree with an impossible step.
 struct Impossible;
 
-/// Returns the tree of a search with sleep sets, the simplest one that contains every trace.
+/// Returns the tree of a search with sleep sets, the simplest search whose tree contains every
+/// trace.
 fn grown(program: &mut Machine) -> Vec<TreeStep> {
     struct Walk<'a>(&'a mut Machine);
     impl Walk<'_> {
@@ -115,7 +117,8 @@ fn runs(
     Ok(())
 }
 
-/// Returns the certificate of a tree, and what its runs show; `None` if some step is impossible.
+/// Returns the certificate of a tree, and the summary of its runs; `None` if some step is
+/// impossible.
 fn made(text: &str, steps: &[TreeStep]) -> Option<(Certificate, Summary)> {
     let mut program = machine(text).ok()?;
     let mut recorder = Recorder::new(&program, Dependence::Claimed);
@@ -134,23 +137,23 @@ fn change(steps: &mut Vec<TreeStep>, at: &mut usize, how: usize, rng: &mut Rng) 
     for here in 0..steps.len() {
         if *at == 0 {
             match how {
-                // One run less.
+                // Remove a subtree.
                 0 => drop(steps.remove(here)),
-                // A run that ends early.
+                // Let runs end early.
                 1 => steps[here].then.clear(),
-                // Another order of children.
+                // Change the order of children.
                 2 => {
                     let other = rng.below(steps.len());
                     steps.swap(here, other);
                 }
-                // Another process, which may have the same children.
+                // Change the process. The other process may have the same children.
                 3 => steps[here].process = (steps[here].process + 1) % 4,
-                // Another outcome.
+                // Change an outcome.
                 4 => match steps[here].outcomes.last_mut() {
                     Some(outcome) => *outcome += 1,
                     None => drop(steps.remove(here)),
                 },
-                // Without this step, but with what follows it.
+                // Remove this step, but keep its subtree.
                 _ => {
                     let then = std::mem::take(&mut steps[here].then);
                     steps.splice(here..=here, then);

@@ -1,22 +1,24 @@
-//! Random programs: grown trees contain every trace, and trees that lack one are rejected.
+//! Tests on random programs that grown trees contain every trace, and that sets of states contain
+//! every final state.
 
 use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
 
-/// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
+/// Returns the number of programs to try: `MAZURKA_PROGRAMS`, or this default.
 pub fn programs(default: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(default)
+    let number = std::env::var("MAZURKA_PROGRAMS").ok();
+    number.and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// Returns what brute force finds, if the program is small enough.
+/// Returns the result of brute force, if the program is small enough.
 pub fn truth(text: &str) -> Option<Summary> {
     let limit = Limit::default();
     let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
     (!found.lost).then_some(found)
 }
 
-/// Returns how a check differs from the truth, if it does.
+/// Returns a description of the difference between the result of a check and the truth, if there is
+/// one.
 pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
     let shown = (
         facts.deadlocks > 0,
@@ -41,19 +43,19 @@ pub fn grow(kind: Kind, text: &str) -> Result<Certificate, Rejected> {
     grow_within(kind, text, u64::MAX)
 }
 
-/// Gives up after this many calls of `go_on`.
-pub fn grow_within(kind: Kind, text: &str, looks: u64) -> Result<Certificate, Rejected> {
-    let mut looked = 0;
+/// Makes a certificate, or gives up after this many calls of `go_on`.
+pub fn grow_within(kind: Kind, text: &str, max_calls: u64) -> Result<Certificate, Rejected> {
+    let mut calls = 0;
     let mut go_on = || {
-        looked += 1;
-        looked < looks
+        calls += 1;
+        calls < max_calls
     };
     Certificate::grow(kind, text, &[], 10_000, &mut go_on)
 }
 
-/// Whether a program has conditions for which the checker claims only one side, so that more
-/// steps are independent for it than for the machine: `if true then e else f`, and `l1 && e`
-/// with a local.
+/// Whether a program has conditions of which the checker claims only one side, so that the checker
+/// has more independent steps than the machine: `if true then e else f`, and `l1 && e` with a
+/// local.
 pub fn has_finer_claims(text: &str) -> bool {
     let is_local = |word: &str| {
         let mut letters = word.chars();

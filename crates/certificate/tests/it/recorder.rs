@@ -1,4 +1,4 @@
-//! A program that records the tree that a search walks through it.
+//! A program that records the tree of a search.
 
 use mazurka_certificate::{Certificate, Kind, Tree};
 use mazurka_core::{
@@ -7,7 +7,7 @@ use mazurka_core::{
 };
 use mazurka_lang::Machine;
 
-/// A machine, and the steps that were made and taken back.
+/// A machine that records the steps that are made and taken back.
 pub struct TreeRecorder {
     machine: Machine,
     tree: Tree,

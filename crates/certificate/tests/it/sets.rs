@@ -1,12 +1,12 @@
-//! Sets of states with one change: those that lack a state are rejected, and none shows something
-//! false. The same holds for evidence of another program, or with another bound.
+//! Tests sets of states with one change: sets that lack a state are rejected, and no set shows a
+//! wrong fact. The same holds for evidence of another program, or with another bound.
 
 use mazurka_certificate::{Certificate, Kind, Rejected};
 use mazurka_testkit::{Config, Rng, Summary, generate};
 
 use crate::random::{fault, grow, grow_within, programs, truth};
 
-/// How a state is made from an earlier one.
+/// The derivation of a state from an earlier state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Derivation {
     from: usize,
@@ -88,7 +88,7 @@ impl Set {
         out
     }
 
-    /// Returns the set without a state and without all states made from it.
+    /// Returns the set without a state and all states derived from it.
     fn without(&self, state: usize) -> Self {
         let mut numbers = vec![Some(0)];
         let mut less = Self {
@@ -134,7 +134,7 @@ fn ten_thousand_sets_are_rejected() {
     assert!(rejected >= 10_000, "{rejected}");
 }
 
-/// Removes states from the sets of this many programs. Returns how many sets were rejected.
+/// Removes states from the sets of this many programs. Returns the number of rejected sets.
 fn rejected_sets(programs: u64) -> u64 {
     let mut rejected = 0;
     for seed in 0..programs {
@@ -150,8 +150,11 @@ fn rejected_sets(programs: u64) -> u64 {
                 ..whole.clone()
             };
             let checked = mutant.check(&mut || true);
-            let told = matches!(checked, Err(Rejected::States(_)));
-            assert!(told, "seed {seed}, state {state}: {checked:?}\n{text}");
+            let is_rejected = matches!(checked, Err(Rejected::States(_)));
+            assert!(
+                is_rejected,
+                "seed {seed}, state {state}: {checked:?}\n{text}"
+            );
             rejected += 1;
         }
     }
@@ -161,7 +164,7 @@ fn rejected_sets(programs: u64) -> u64 {
 
 #[test]
 fn other_ranks_hide_no_livelock() {
-    let (mut rejected, mut the_same) = (0, 0);
+    let (mut rejected, mut unchanged) = (0, 0);
     let programs = [
         include_str!("../../../../corpus/maz/livelock/program.maz"),
         include_str!("../../../../corpus/maz/livelock-polite/program.maz"),
@@ -188,17 +191,17 @@ fn other_ranks_hide_no_livelock() {
                 Err(_) => rejected += 1,
                 Ok(shown) => {
                     assert!(shown.livelocks > 0, "rank {at}\n{text}");
-                    the_same += 1;
+                    unchanged += 1;
                 }
             }
         }
     }
-    println!("{rejected} rejected, {the_same} not");
+    println!("{rejected} rejected, {unchanged} not");
     assert!(rejected > 50, "{rejected}");
 }
 
-/// Checks that evidence shows only true facts about the program in its file, whatever program it
-/// was made for.
+/// Checks that evidence shows only true facts about the program in its file, even if it was made
+/// for another program. Returns whether it was rejected.
 fn assert_honest(what: &str, mutant: &Certificate, truth: &Summary) -> bool {
     let mut left = 20_000;
     let mut go_on = || {
@@ -217,8 +220,8 @@ fn assert_honest(what: &str, mutant: &Certificate, truth: &Summary) -> bool {
                 );
                 let deadlock = !truth.deadlocks.is_empty();
                 let results = truth.final_states.len() > 1;
-                let so = (deadlock, !truth.failures.is_empty(), results);
-                (shown != so).then(|| format!("{shown:?} instead of {so:?}"))
+                let expected = (deadlock, !truth.failures.is_empty(), results);
+                (shown != expected).then(|| format!("{shown:?} instead of {expected:?}"))
             }
         };
         assert_eq!(wrong, None, "{what}\n{}", mutant.source);
@@ -262,8 +265,8 @@ fn evidence_of_another_program_or_with_another_bound_shows_nothing_wrong() {
     assert!(rejected[0] > 100, "{rejected:?}");
 }
 
-/// A step that is tried and must wait, or that is discarded, has started nothing: processes are
-/// numbered by the steps that are made.
+/// A step that is tried and must wait, or that is discarded, starts no process: only steps that are
+/// made number processes.
 #[test]
 fn steps_that_are_not_made_number_no_process() {
     let other = "process { let h = spawn { x := 2 }; join h; x := 3 }";

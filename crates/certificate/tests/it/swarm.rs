@@ -1,5 +1,5 @@
-//! Random programs from another generator, with loops, objects and everything else that the
-//! language has, against an independent oracle.
+//! Compares the checker with an independent oracle, on random programs from another generator,
+//! which have loops, objects and all other parts of the language.
 
 use mazurka_certificate::{Facts, Kind, Rejected};
 use mazurka_testkit::oracle::{Answer, Limits, Truth, judge};
@@ -84,7 +84,7 @@ fn temporal_properties_agree_with_the_oracle() {
         assert_eq!(facts.livelocks > 0, truth.livelock, "seed {seed}\n{text}");
         compared += 1;
         broken += wrong;
-        // With wrong ranks, no broken property may seem to hold.
+        // With wrong ranks, no violated property may seem to hold.
         let mut rng = Rng::new(seed);
         for _ in 0..10 {
             let mut mutant = grown.clone();

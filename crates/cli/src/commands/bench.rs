@@ -24,8 +24,8 @@ use crate::watch::watched;
   mazurka bench --quick
   mazurka bench mine.maz --set N=6 --algorithm optimal --algorithm stateful
 
-One worker explores, and only the search is timed. Beside each figure are those of other tools on
-the same program, if there are any; docs/performance.md says more.
+One worker explores, and only the search is timed. The table also has the figures of other tools on
+the same program; see docs/performance.md.
 Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
 does not affect the exit code.")]
 pub(crate) struct BenchArgs {

@@ -75,10 +75,10 @@ pub(crate) struct CheckArgs {
 
 /// Searches for a verdict, and shows it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
-    let compares = args.property.asks_for_determinism();
+    let compares = args.property.includes_determinism();
     let program = args.program.load_any(&args.native, compares)?;
     let mut options = args.search.options(jobs(args.jobs))?;
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     options.fairness = args.fairness.fairness;
     options.keep_going = args.keep_going;
     options.cover = true;

@@ -24,8 +24,8 @@ use crate::{files, output};
   mazurka check-certificate counter.cert --file counter-locked.maz
 
 The program is in the certificate; --file compares it with yours.
-Exit code 0: the verdict follows. 1: it does not: the evidence is not complete, or shows a violation.
-2: a limit was reached before it was checked to its end.
+Exit code 0: the verdict follows. 1: it does not follow: the evidence is incomplete, or shows a violation.
+2: a limit was reached before the check was complete.
 3: it cannot be read, or is about another program.
 {EXIT_CODES}"))]
 pub(crate) struct CheckCertificateArgs {
@@ -42,7 +42,7 @@ pub(crate) struct CheckCertificateArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// Checks a certificate, and says what it shows.
+/// Checks a certificate, and prints what it shows.
 pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Refusal> {
     let name = &args.certificate;
     let unreadable = |why: Rejected| Refusal::Message(format!("`{name}`: {why}"));
@@ -60,7 +60,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
         limits: args.limits.limits(),
         ..Options::default()
     };
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     let checked = watched(&options.limits, true, |watch| {
         certificate::check(&read, &options, watch)
     })?;
@@ -73,7 +73,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
             output::print(&described(&read, &checked), exit)
         }
         Err(NotCertified::Bound(bound)) => {
-            let what = "the certificate was not checked to its end";
+            let what = "the certificate was not checked completely";
             let text = mazurka_report::unchecked(&bound, what, &view(&options.limits));
             output::print(&text, Exit::Inconclusive)
         }
@@ -127,7 +127,8 @@ fn evidence(kind: Evidence, facts: &Facts) -> String {
     }
 }
 
-/// Makes a certificate of a verdict; reports it, or why there is none, on standard error.
+/// Makes a certificate of a verdict. Reports the result, or why there is no certificate, on
+/// standard error.
 pub(super) fn certify(
     program: &Program,
     (record, path): (&Record, &Path),
@@ -135,21 +136,21 @@ pub(super) fn certify(
     exit: Exit,
 ) -> Result<Exit, Refusal> {
     if cfg!(target_family = "wasm") {
-        let no = "--certificate writes a file, and a browser has no place for it";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--certificate writes a file, which is impossible in a browser";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if record.verdict != Verdict::Verified {
         output::print_error("no certificate: only `verified` has one\n");
         return Ok(exit);
     }
-    let made = watched(&options.limits, true, |watch| {
+    let certificate = watched(&options.limits, true, |watch| {
         program.certify(options, watch)
     })?;
-    match made {
-        Ok(made) => {
-            if files::save_bytes("the certificate", path, &made.certificate.to_bytes()) {
-                let evidence = evidence(made.certificate.kind, &made.facts);
-                let added = match made.added {
+    match certificate {
+        Ok(certificate) => {
+            if files::save_bytes("the certificate", path, &certificate.certificate.to_bytes()) {
+                let evidence = evidence(certificate.certificate.kind, &certificate.facts);
+                let added = match certificate.added {
                     0 => String::new(),
                     added => format!(", {added} of them beyond those of `optimal`"),
                 };

@@ -24,7 +24,7 @@ use crate::{files, output};
   mazurka check-proof peterson.proof --file moved/peterson.maz
 
 Exit code 0: it is a proof. 1: it is not a proof; the first goal that does not follow is named.
-2: a limit was reached before it was checked to its end.
+2: a limit was reached before the check was complete.
 3: it cannot be read, or is about another program.
 {EXIT_CODES}"))]
 pub(crate) struct CheckProofArgs {
@@ -57,7 +57,7 @@ fn read_and_check(
     let file = match read(name, start, limits, watch)? {
         ControlFlow::Continue(file) => file.map_err(|error| format!("`{name}`: {error}"))?,
         ControlFlow::Break(bound) => {
-            let what = "it was not read to its end";
+            let what = "it was not read completely";
             let text = mazurka_report::unchecked(&bound, what, &view(limits));
             return Ok(output::print(&text, Exit::Inconclusive));
         }
@@ -110,7 +110,7 @@ fn read(
     limits: &Limits,
     watch: &mut Watch<'_>,
 ) -> Result<ControlFlow<Bound, Result<ProofFile, ProofProblem>>, Refusal> {
-    let look = &mut || match limits.time {
+    let check_limits = &mut || match limits.time {
         Some(most) if start.elapsed() >= most => {
             ControlFlow::Break(Bound::TimeLimit(most.as_millis() as u64))
         }
@@ -127,7 +127,7 @@ fn read(
         let file: Result<ProofFile, _> = serde_json::from_reader(file);
         file.map_err(ProofProblem::from)
     };
-    Ok(files::proof(name, look, parse)?)
+    Ok(files::proof(name, check_limits, parse)?)
 }
 
 /// Returns what the proofs show, one line each.

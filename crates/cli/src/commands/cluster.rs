@@ -1,4 +1,4 @@
-//! The command `cluster`, and how the commands get to a server.
+//! The command `cluster`, and the flags with which commands connect to a server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) struct AccessArgs {
 }
 
 impl AccessArgs {
-    /// Returns the server behind a URL.
+    /// Returns the server at a URL.
     pub fn server(&self, url: &str) -> Server {
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone());
         Server {
@@ -64,7 +64,7 @@ pub(crate) struct ClusterArgs {
     access: AccessArgs,
 }
 
-/// Lists, or cancels.
+/// Lists the searches and workers, or cancels a search.
 pub(super) fn cluster(args: &ClusterArgs) -> Result<Exit, Refusal> {
     let server = args.access.server(&args.url);
     let status = mazurka_cluster::status(&server).map_err(|error| error.to_string())?;
@@ -74,8 +74,8 @@ pub(super) fn cluster(args: &ClusterArgs) -> Result<Exit, Refusal> {
     let named = |search: &&SearchStatus| search.id.starts_with(&**name);
     let named: Vec<&SearchStatus> = status.searches.iter().filter(named).collect();
     let [search] = named[..] else {
-        let of = named.len();
-        let text = format!("there are {of} searches whose names start with `{name}`");
+        let count = named.len();
+        let text = format!("there are {count} searches whose names start with `{name}`");
         return Err(Refusal::Message(text));
     };
     mazurka_cluster::cancel(&server, &search.id).map_err(|error| error.to_string())?;
@@ -101,7 +101,7 @@ fn listed(status: &Status) -> String {
                 format!("{} --algorithm {}{}", job.file, job.algorithm, set.concat())
             }
             Some(Err(error)) => error,
-            None => "its job is not there".to_owned(),
+            None => "its job is missing".to_owned(),
         };
         let SearchStatus {
             id,

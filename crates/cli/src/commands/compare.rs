@@ -1,4 +1,4 @@
-//! The command `compare`: says whether two programs have the same outcomes, and shows a run that
+//! The command `compare`: tells whether two programs have the same outcomes, and shows a run that
 //! differs.
 
 use clap::Args;

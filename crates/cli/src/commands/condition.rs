@@ -44,7 +44,7 @@ fn parts(case: &Case) -> (&str, &[Binding], &[Run]) {
     (&case.condition, &case.values, &case.runs)
 }
 
-/// Says for which values a property holds.
+/// Shows for which values a property holds.
 pub(super) fn condition(args: &ConditionArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     let source = files::maz_program(file, "asked about values")?;
@@ -57,7 +57,7 @@ pub(super) fn condition(args: &ConditionArgs) -> Result<Exit, Refusal> {
     let whole = whole.map_err(|error| error.to_string())?;
     let record = &whole.record;
     show(&whole, record.verdict.into(), &args.output, |_| {
-        let told = Conditioned {
+        let answer = Conditioned {
             property: &whole.property,
             holds: &whole.holds,
             fails: &whole.fails,
@@ -68,7 +68,7 @@ pub(super) fn condition(args: &ConditionArgs) -> Result<Exit, Refusal> {
         };
         Ok(mazurka_report::conditioned(
             record,
-            &told,
+            &answer,
             &view(&options.limits),
         ))
     })

@@ -39,8 +39,9 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let wanted = code.to_ascii_uppercase();
     let found = sections().find(|(code, _)| *code == wanted);
     let Some((code, text)) = found else {
-        let no = format!("there is no code `{code}`: `mazurka explain --list` prints all of them");
-        return Err(no.into());
+        let refusal =
+            format!("there is no code `{code}`: `mazurka explain --list` prints all of them");
+        return Err(refusal.into());
     };
     Ok(output::print(
         &format!("{code}\n\n{}\n", plain(text)),

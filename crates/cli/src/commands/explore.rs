@@ -29,7 +29,7 @@ use crate::show::{
 use crate::watch::{self, watched};
 use crate::{files, output, values};
 
-/// The formats for a tree or a net.
+/// The formats of pictures of a tree or a net.
 pub(super) const FORMATS: [Offer; 4] = [
     TEXT,
     JSON,
@@ -90,7 +90,7 @@ pub(crate) struct ExploreArgs {
     )]
     sampling: SamplingArgs,
     /// Workers that explore in parallel [default: one for each core]; they do not change the
-    /// result. `context` uses one worker, and so does `stateful` when it looks at cycles
+    /// result. `context` uses one worker, and so does `stateful` when it searches for cycles
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     /// Save a checkpoint here if Ctrl-C or a limit stops the search, and at intervals before that
@@ -142,7 +142,7 @@ struct ContextArgs {
     /// Use the wakeup trees of optimal instead of the source sets of source
     #[arg(long, conflicts_with = "paper")]
     wakeup: bool,
-    /// Follow the paper to the letter, which loses states: the verdict is never `verified`
+    /// Follow the paper exactly, which loses states: the verdict is never `verified`
     #[arg(long)]
     paper: bool,
 }
@@ -221,7 +221,7 @@ impl ExploreArgs {
         }
         if engine != Algorithm::Dpor && self.no_sleep {
             return Err(format!(
-                "--no-sleep is for --algorithm dpor, not {engine}: the others need their sleep sets or have none"
+                "--no-sleep is for --algorithm dpor, not {engine}: other engines need their sleep sets, or have no sleep sets"
             ));
         }
         let StatefulArgs {
@@ -237,7 +237,7 @@ impl ExploreArgs {
         }
         if engine != Algorithm::Stateful && self.fairness.fairness != Fairness::Weak {
             return Err(format!(
-                "--fairness is for --algorithm stateful, which looks at runs without an end, not {engine}"
+                "--fairness is for --algorithm stateful, which examines infinite runs, not {engine}"
             ));
         }
         let engine = self.sampling.applied("--algorithm", engine)?;
@@ -263,7 +263,7 @@ impl ExploreArgs {
 /// A finished exploration, and the additional data to print.
 struct Explored {
     record: Record,
-    told: Option<String>,
+    message: Option<String>,
 }
 
 /// Explores the whole space, and counts.
@@ -292,24 +292,27 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     } else {
         (save, args.tests.as_ref())
     };
-    let Explored { mut record, told } = match (save, tests_folder) {
+    let Explored {
+        mut record,
+        message,
+    } = match (save, tests_folder) {
         (Some(_), Some(_)) => {
-            let no =
+            let refusal =
                 "tests are written by a whole exploration; leave out --checkpoint and --resume";
-            return Err(Refusal::Message(no.to_owned()));
+            return Err(Refusal::Message(refusal.to_owned()));
         }
-        (None, Some(folder)) => tests(args, folder, &program, algorithm, &options)?,
-        (Some(path), None) => saving(args, path, &program, algorithm, &options)?,
+        (None, Some(folder)) => explore_tests(args, folder, &program, algorithm, &options)?,
+        (Some(path), None) => explore_with_checkpoints(args, path, &program, algorithm, &options)?,
         (None, None) => Explored {
-            record: at_once(args, &program, algorithm, &options)?,
-            told: None,
+            record: explore_without_checkpoints(args, &program, algorithm, &options)?,
+            message: None,
         },
     };
     watch::add_memory(&mut record);
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
         if format == Format::Html {
             let mut figures = mazurka_report::evidence_figures(&record);
-            let (figure, more) = walked(args, (&program, &record), algorithm, &options)?;
+            let (figure, more) = explored_figure(args, (&program, &record), algorithm, &options)?;
             figures.extend(figure);
             let shown = Shown {
                 text: mazurka_report::table(&record, &plain(view(&options.limits))),
@@ -324,11 +327,11 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     })?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);
     if !args.output.quiet {
-        told.iter().for_each(|told| output::complain(told));
+        message.iter().for_each(|message| output::complain(message));
         let resumes = algorithm.stateless().is_some() && record.memory_model.is_none();
-        if save.is_none() && resumes && broken_off(&record) {
+        if save.is_none() && resumes && was_limited(&record) {
             output::complain(
-                "to be able to go on from where a search ends, start it with --checkpoint FILE",
+                "to be able to continue a search that was stopped, start it with --checkpoint FILE",
             );
         }
     }
@@ -342,8 +345,8 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     }
 }
 
-/// Explores without checkpoints, and makes the profile if asked.
-fn at_once(
+/// Explores without checkpoints, and makes the profile if it is requested.
+fn explore_without_checkpoints(
     args: &ExploreArgs,
     program: &Program,
     algorithm: Algorithm,
@@ -371,7 +374,7 @@ fn checkpoint(path: &Path) -> Result<Checkpoint, String> {
 }
 
 /// Explores, from a checkpoint if there is one, and saves checkpoints. Returns how to continue.
-fn saving(
+fn explore_with_checkpoints(
     args: &ExploreArgs,
     path: &Path,
     program: &Program,
@@ -379,74 +382,74 @@ fn saving(
     options: &Options,
 ) -> Result<Explored, Refusal> {
     let resumed = args.resume.as_deref().map(checkpoint).transpose()?;
-    let mut keeper = Keeper::default();
+    let mut writer = CheckpointWriter::default();
     let saving = Saving {
         from: resumed.as_ref(),
         every: args.checkpoint_every,
-        save: &mut |checkpoint: Checkpoint| keeper.keep(path, &checkpoint),
+        save: &mut |checkpoint: Checkpoint| writer.save(path, &checkpoint),
     };
     let explored = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_saving(saving, algorithm, options, watch)
     })?;
     let (record, checkpoint) = explored.map_err(|error| error.to_string())?;
-    let told = match checkpoint {
+    let message = match checkpoint {
         Some(checkpoint) => {
-            let saved = files::save("the checkpoint", path, &sealed(&checkpoint)?);
+            let saved = files::save("the checkpoint", path, &checkpoint_text(&checkpoint)?);
             let path = mazurka_report::quote(&path.display().to_string());
-            let go_on = if checkpoint.is_further_than(resumed.as_ref()) {
-                format!("to go on, run it again with --resume {path}")
+            let advice = if checkpoint.is_further_than(resumed.as_ref()) {
+                format!("to continue, run it again with --resume {path}")
             } else {
                 format!(
-                    "no part of the search was finished, so nothing new is saved: go on with --resume {path} and a larger limit"
+                    "no part of the search was finished, so nothing new is saved: continue with --resume {path} and a larger limit"
                 )
             };
-            saved.then_some(go_on)
+            saved.then_some(advice)
         }
         // A finished search needs no checkpoint.
-        None if keeper.kept && args.resume.is_none() => {
+        None if writer.saved && args.resume.is_none() => {
             files::remove(path);
             None
         }
         None => None,
     };
-    Ok(Explored { record, told })
+    Ok(Explored { record, message })
 }
 
 /// Saves checkpoints during the search.
 #[derive(Default)]
-struct Keeper {
+struct CheckpointWriter {
     /// Whether a checkpoint was saved.
-    kept: bool,
-    /// Whether the user was told that a checkpoint could not be saved.
-    told: bool,
+    saved: bool,
+    /// Whether the user has seen a message that a checkpoint could not be saved.
+    warned: bool,
 }
 
-impl Keeper {
+impl CheckpointWriter {
     /// Saves a checkpoint. If that fails, a later one may succeed, and a failure of the last one is
-    /// reported after the result. But a search may take days, so the first failure is reported at
-    /// once.
-    fn keep(&mut self, path: &Path, checkpoint: &Checkpoint) {
-        let saved =
-            sealed(checkpoint).and_then(|text| files::save_for_now("the checkpoint", path, &text));
+    /// reported after the result. But a search may take days, so the first failure is reported
+    /// immediately.
+    fn save(&mut self, path: &Path, checkpoint: &Checkpoint) {
+        let saved = checkpoint_text(checkpoint)
+            .and_then(|text| files::save_for_now("the checkpoint", path, &text));
         match saved {
-            Ok(()) => self.kept = true,
-            Err(problem) if !self.told => {
-                self.told = true;
-                output::complain(&format!("{problem} (the search goes on)"));
+            Ok(()) => self.saved = true,
+            Err(problem) if !self.warned => {
+                self.warned = true;
+                output::complain(&format!("{problem} (the search continues)"));
             }
             Err(_) => {}
         }
     }
 }
 
-fn sealed(checkpoint: &Checkpoint) -> Result<String, String> {
+fn checkpoint_text(checkpoint: &Checkpoint) -> Result<String, String> {
     let text = checkpoint.text();
     text.map_err(|error| format!("cannot write the checkpoint: {error}"))
 }
 
 /// Explores, and writes each execution into the folder. Returns the coverage of the executions, if
 /// all were written.
-fn tests(
+fn explore_tests(
     args: &ExploreArgs,
     folder: &Path,
     program: &Program,
@@ -461,7 +464,7 @@ fn tests(
     let (record, TestCoverage { tests, coverage }) = explored.map_err(|error| error.to_string())?;
     let covered = || mazurka_report::coverage(tests, &coverage, &folder.display().to_string());
     Ok(Explored {
-        told: whole.then(covered),
+        message: whole.then(covered),
         record,
     })
 }
@@ -475,13 +478,13 @@ fn draw(
 ) -> Result<Exit, Refusal> {
     let merges = algorithm.merging().is_some();
     if !program.unknowns().is_empty() && merges {
-        let no = "there are no graphs of states of programs with inputs or without initial values: a state has values for all inputs at once; --algorithm naive draws the tree";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a program with inputs or without initial values has no state graph: its states have values for all inputs at once; --algorithm naive draws the tree";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let besides = args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some();
     if besides || args.profile {
-        let no = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if merges {
         return draw_states(args, program, options);
@@ -504,7 +507,7 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
         program.explore_states(options, watch)
     })?;
     if let Some(left_out) = mazurka_report::states_left_out(&record, &graph) {
-        output::complain(&format!("the picture is not whole: {left_out}"));
+        output::complain(&format!("the picture is not complete: {left_out}"));
     }
     show(&record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
@@ -516,7 +519,7 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
 
 /// Returns the tree or the state graph for a page, if there is one: a small one as a picture, a
 /// larger tree as a list that folds.
-fn walked(
+fn explored_figure(
     args: &ExploreArgs,
     (program, record): (&Program, &Record),
     algorithm: Algorithm,
@@ -544,19 +547,19 @@ fn walked(
     })?;
     if let Ok((record, tree)) = drawn {
         let svg = mazurka_report::svg(&record, &tree);
-        let figure = Figure::new("the tree that the search has walked", svg);
+        let figure = Figure::new("the tree that the search has explored", svg);
         return Ok((Some(figure), String::new()));
     }
     let listed = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_outline(algorithm, options, watch)
     })?;
-    // A tree that is too large for a list, too, is shown by its counts in the text.
+    // If the tree is too large even for a list, the text has only its counts.
     let list = listed.map(|(_, tree)| mazurka_report::outline_html(&tree));
     Ok((None, list.unwrap_or_default()))
 }
 
 /// Whether a larger limit would have found more.
-fn broken_off(record: &Record) -> bool {
+fn was_limited(record: &Record) -> bool {
     record.scope.bounds.iter().any(|bound| match bound {
         Bound::MaxSteps(_) | Bound::MaxExecutions(_) => true,
         Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,

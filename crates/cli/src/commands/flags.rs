@@ -1,8 +1,7 @@
-//! The command `flags`: prints the table of commands and flags for the page.
-//!
-//! The page, `serve` and the command line share this one table, which is read off the definitions
-//! of the flags. [`OFFERED`] lists the flags that a page may use: none of them names a file, a
-//! program, a solver or a machine.
+//! The command `flags`: prints the table of commands and flags for the page. The page, `serve` and
+//! the command line share this one table, which is made from the definitions of the flags.
+//! [`OFFERED`] lists the flags that a page may use: none of them names a file, a program, a solver
+//! or a machine.
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use serde::Serialize;
@@ -91,7 +90,7 @@ struct OfferedCommand {
     name: String,
     about: String,
     flags: Vec<OfferedFlag>,
-    /// Flags that this build always uses, for a command line that does the same.
+    /// Flags that this build always uses; a command line needs them for the same result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     always: Vec<&'static str>,
 }
@@ -176,7 +175,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn all_that_is_offered_is_there() {
+    fn every_offered_flag_exists() {
         let table = table();
         assert_eq!(table.commands.len(), COMMANDS.len());
         for name in OFFERED {

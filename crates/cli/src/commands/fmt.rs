@@ -17,7 +17,7 @@ use crate::{diagnose, files, output};
   mazurka fmt - < examples/counter.maz
 
 Line breaks and comments stay as they are (docs/format.md). A file is written only if its new text is
-read as the same program, and all at once. A file with mistakes is left as it is.
+parsed as the same program, and atomically. A file with mistakes is not changed.
 Exit codes: 0 all files are formatted, 1 with --check: some are not, 3 a file cannot be read or
 written, or has mistakes.")]
 pub(crate) struct FmtArgs {

@@ -19,8 +19,8 @@ use crate::{files, watch};
   mazurka lsp
 
 Editors start it; docs/editors.md says how. It searches nothing until a command asks for it.
-Exit codes: 0 the editor has ended it, 1 it did so without `shutdown`, 3 the editor does not keep to
-the protocol.")]
+Exit codes: 0 the editor has ended it, 1 it did so without `shutdown`, 3 the editor violates the
+protocol.")]
 pub(crate) struct LspArgs {}
 
 /// Reads the files that programs include.

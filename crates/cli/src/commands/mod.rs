@@ -1,5 +1,5 @@
-//! The commands. Each has a file with its flags, its help and its code; this module has their
-//! common parts.
+//! The commands. Each has a file with its flags, its help and its code; this module has the common
+//! parts.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -98,7 +98,7 @@ pub(crate) struct Cli {
     /// Write progress line by line to standard error, for a program that reads it
     #[arg(long, global = true, hide = true)]
     progress_lines: bool,
-    /// The upper bound of every memory limit, for a program that lets others choose the limit
+    /// The upper bound of every memory limit, for a server whose users choose the limit
     #[arg(long, global = true, hide = true, value_name = "SIZE", value_parser = values::size)]
     most_memory: Option<u64>,
     #[command(subcommand)]
@@ -235,7 +235,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
             Refusal::Program { mistakes, source } => {
                 let format = cli.command.format();
                 if format == Format::Json {
-                    return tell_mistakes(&mistakes);
+                    return print_mistakes(&mistakes);
                 }
                 if let Some(text) = exchanged_mistakes(&mistakes, format) {
                     return output::print_raw(&text, Exit::BadInput);
@@ -249,7 +249,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         }
         Exit::BadInput
     });
-    // The result is printed; now report the files that could not be written.
+    // The result has been printed. Now report the files that could not be written.
     files::unwritten().iter().fold(exit, |exit, problem| {
         output::complain(problem);
         exit.worse(Exit::BadInput)
@@ -327,7 +327,7 @@ impl Command {
 }
 
 /// Prints the mistakes of a program as JSON.
-fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
+fn print_mistakes(mistakes: &MistakesRecord) -> Exit {
     match json(mistakes) {
         Ok(text) => output::print_raw(&text, Exit::BadInput),
         Err(error) => {
@@ -337,7 +337,7 @@ fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// Why a command did not do its work; the usual reason is bad input.
+/// The reason why a command did not do its work, usually bad input.
 pub(crate) enum Refusal {
     /// Another process did the work and showed the result.
     Done(Exit),
@@ -369,7 +369,7 @@ pub(super) fn plan(
     schedule.map(Plan::Schedule).map_err(|e| e.to_string())
 }
 
-/// Returns the number of workers: the one wanted, or the default.
+/// Returns the number of workers: the wanted number, or the default.
 pub(super) fn jobs(wanted: Option<u64>) -> usize {
     if cfg!(target_family = "wasm") {
         return 1;
@@ -382,14 +382,14 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {
-        Ok(text) => folder.put(&format!("{number}.json"), &text),
+        Ok(text) => folder.write(&format!("{number}.json"), &text),
         Err(error) => folder.fail(&error),
     };
     let done = tests(&mut sink);
     (done, folder.is_whole())
 }
 
-/// Returns how to show a result, with the flags that are needed to run a schedule again.
+/// Returns the view of a result, with the flags that are needed to replay a schedule.
 pub(super) fn view(limits: &Limits) -> View {
     let mut flags = Vec::new();
     if limits.local != Limits::default().local {

@@ -37,7 +37,7 @@ enum Template {
     Channel,
     /// A bounded buffer with a lock and condition variables
     Monitor,
-    /// An object whose operations look like one step each
+    /// An object whose operations each appear as one step
     Object,
     /// Two writes and two reads with memory orders, for --memory rc11
     Litmus,
@@ -69,7 +69,7 @@ impl Template {
     }
 }
 
-/// Writes the file, and says what to do next.
+/// Writes the file, and prints what to do next.
 pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
     let path = Path::new(&args.file);
     let ending = path.extension().and_then(|ending| ending.to_str());
@@ -78,31 +78,31 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
         Some("abs") => Template::Actors,
         Some("toml") => Template::Suite,
         _ => {
-            let no = format!(
+            let refusal = format!(
                 "`{}` should end with .maz (a model), .abs (actors) or .toml (a list of models)",
                 args.file
             );
-            return Err(no.into());
+            return Err(refusal.into());
         }
     };
     let template = args.template.unwrap_or(usual);
     if template.ending() != usual.ending() {
-        let no = format!(
+        let refusal = format!(
             "that template is for files that end with .{}",
             template.ending()
         );
-        return Err(no.into());
+        return Err(refusal.into());
     }
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     let written = opened.and_then(|mut file| file.write_all(template.text().as_bytes()));
     if let Err(error) = written {
-        let no = match error.kind() {
+        let refusal = match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                format!("`{}` is there already, and stays as it is", args.file)
+                format!("`{}` exists already, and was not changed", args.file)
             }
             _ => format!("cannot write `{}`: {error}", args.file),
         };
-        return Err(no.into());
+        return Err(refusal.into());
     }
     let next = match template {
         Template::Suite => format!("mazurka test {}", args.file),

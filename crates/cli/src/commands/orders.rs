@@ -19,7 +19,7 @@ use crate::watch::watched;
 
 If the program is violated, the answer is a smallest set of accesses to strengthen, with the weakest
 orders that suffice there. If it is verified, the answer is the weakest orders with which it still
-is: they are weakened one after the other, from the first access on. A separate search checks each.
+is verified: they are weakened one by one, from the first access on. A separate search checks each.
 Exit codes: 0 verified, 1 violated, 2 inconclusive (a bound was hit), 3 bad input or usage,
 4 internal error.")]
 pub(crate) struct OrdersArgs {
@@ -42,7 +42,7 @@ pub(crate) struct OrdersArgs {
 pub(super) fn orders(args: &OrdersArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let mut options = args.limits.options(jobs(args.jobs));
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     options.memory = args.memory.memory;
     let whole = watched(&options.limits, args.output.quiet, |watch| {
         program.orders(&options, watch)

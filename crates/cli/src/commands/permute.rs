@@ -35,9 +35,9 @@ const FORMATS: [Offer; 5] = [
   mazurka permute example5.maz --symbolic-initial
   mazurka permute counter.maz --class 2 --format svg > class.svg
 
-A run is recorded, by a schedule or by chance, and all orders of its labels are found in which the program
-can execute it, up to equivalence: each is run as a test. Choices go as recorded, so nothing is said about other
-paths; --complete goes on from path to path until all are known. If the schedule ends early, the
+A run is recorded, by a schedule or at random, and all orders of its labels are found in which the program
+can execute it, up to equivalence: each is run as a test. Choices are those of the recorded run, so other paths
+are not covered; --complete continues from path to path until all are known. If the schedule ends early, the
 first ready process continues.
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not."))]
@@ -61,7 +61,8 @@ pub(crate) struct PermuteArgs {
     /// Continue with the paths where choices go the other way, until all are known
     #[arg(long)]
     complete: bool,
-    /// Also count the classes by the paper's definitions as printed, which give some more than once
+    /// Also count the classes by the paper's definitions as printed, which count some classes more
+    /// than once
     #[arg(long)]
     paper: bool,
     /// Also find the permutations that are executable from other initial values, and from which

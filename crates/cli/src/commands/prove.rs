@@ -18,7 +18,7 @@ use crate::solver::solver;
 use crate::watch::watched;
 use crate::{files, values};
 
-/// The reason given for refusing programs in other languages.
+/// What `prove` cannot do with programs in other languages, for their refusal.
 pub(super) const CANNOT: &str = "proved right";
 
 const FORMATS: [Offer; 4] = [
@@ -57,8 +57,7 @@ pub(crate) struct ProveArgs {
     /// Save the proof here, for `mazurka check-proof`
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// Keep goals on different paths apart, instead of merging those that commuting steps lead to
-    /// (may need very many)
+    /// Do not merge goals that differ only in the order of commuting steps (may need very many)
     #[arg(long)]
     no_por: bool,
     /// Do not close goals whose assumptions contradict each other
@@ -112,7 +111,8 @@ impl ProveArgs {
     }
 }
 
-/// Shows a goal that cannot be parsed with a caret; any other error is a sentence.
+/// Returns the refusal of an error: a goal that cannot be parsed, with a caret below it, or a
+/// message.
 pub(super) fn refuse(error: ProveError) -> Refusal {
     match &error {
         ProveError::Goal { text, error } => mistakes("the goal", text, &[goal_mistake(error)]),
@@ -131,7 +131,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
     if let Some(path) = &args.proof {
         if let Some(goal) = whole.goals.iter().find(|goal| goal.by_execution) {
             return Err(Refusal::Message(format!(
-                "--proof: `{}` has a box where the calculus has no rule (under `!`, `exists` or `<==>`, left of `==>`, on both sides of `||`, or as `<…>`); it is decided by executing its boxes, and there is no proof to save",
+                "--proof: `{}` has a box where the calculus has no rule (under `!`, `exists` or `<==>`, left of `==>`, on both sides of `||`, or as `<…>`); it is decided by executing its boxes, so there is no proof to save",
                 goal.goal
             )));
         }
@@ -177,8 +177,8 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
 /// Draws the proof, if there is only one.
 fn picture(proofs: &[Proof]) -> Result<String, Refusal> {
     let [proof] = proofs else {
-        let no = "a picture shows one proof; choose it with --goal";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a picture shows one proof; choose it with --goal";
+        return Err(Refusal::Message(refusal.to_owned()));
     };
     mazurka_report::proof_svg(proof).ok_or_else(|| {
         Refusal::Message(format!(

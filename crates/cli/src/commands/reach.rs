@@ -23,7 +23,7 @@ use crate::watch::watched;
 
 A property is a condition over shared variables and the positions of processes: at(0.1, 12) holds if
 the next step of process 0.1 is in line 12. `deadlock` holds if all processes that have not ended
-wait for ever; it stands alone or beside `&&`.
+wait for ever; it may only be used alone or as an operand of `&&`.
 Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input or usage,
 4 internal error."))]
 pub(crate) struct ReachArgs {

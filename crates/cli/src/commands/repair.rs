@@ -58,17 +58,17 @@ fn repaired(repair: &Repair) -> Repaired<'_> {
     }
 }
 
-/// Searches for changes, shows them, and writes one if asked.
+/// Searches for changes, shows them, and writes one if `--apply` is given.
 pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     if args.apply.is_some() && file == "-" {
-        let no = "--apply needs a file: standard input cannot be changed";
-        return Err(no.to_owned().into());
+        let refusal = "--apply needs a file: standard input cannot be changed";
+        return Err(refusal.to_owned().into());
     }
     let source = files::maz_program(file, "repaired")?;
     let program = load_source(file, &source, set)?;
     let mut options = args.search.options(1)?;
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     let whole = watched(&options.limits, args.output.quiet, |watch| {
         program.repair(&source, &options, watch)
     })?;

@@ -28,7 +28,7 @@ use crate::{files, values};
   mazurka replay bad.json --file moved/counter.maz
   mazurka replay bad.json --format svg > bad.svg
 
-Exit code 1: the violation occurs again, as recorded. 3: the record is of another program or
+Exit code 1: the violation occurs again, as recorded. 3: the record belongs to another program or
 version, or the run diverges.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]
@@ -36,7 +36,7 @@ version, or the run diverges.
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
     witness: String,
-    /// The compiled program, for the process that runs it
+    /// The compiled program, for the worker process that runs it
     #[arg(long, value_name = "OBJECT", hide = true)]
     native: Option<PathBuf>,
     /// The program, if it has moved
@@ -93,8 +93,8 @@ fn load_native(
     set: &[(String, String)],
 ) -> Result<Program, Refusal> {
     if args.witness == "-" && args.native.is_none() {
-        let no = "a record of a program in C is read twice: save it in a file";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "a record of a program in C is read twice, so it cannot come from standard input: save it in a file";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let names: Vec<&str> = file.split(mazurka::FILES_JOINED_BY).collect();
     NativeArgs::recorded(set, args.native.clone())?.load(&names, &[], false)
@@ -118,7 +118,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     let file = match &args.file {
         Some(file) => file,
         None if recorded.file == "-" => {
-            let ask = "this was recorded of standard input; name the program with --file FILE";
+            let ask =
+                "the recorded program came from standard input; name its file with --file FILE";
             return Err(Refusal::Message(ask.to_owned()));
         }
         None => &recorded.file,
@@ -155,7 +156,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
                     program: Some(&program),
                     ..Shown::default()
                 };
-                // A run without a violation is only in the recording.
+                // A run without a violation is not evidence, so only the recording has it.
                 let whole = Replayed {
                     record: &record,
                     run: recording.run.as_ref(),

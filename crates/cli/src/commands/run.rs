@@ -83,8 +83,8 @@ pub(crate) struct RunArgs {
     /// Show the events of the run: what each step writes and reads, ι⟨W, R⟩
     #[arg(long)]
     events: bool,
-    /// Say whether this run is equivalent to the other one, or which dependent steps are in another
-    /// order
+    /// Tell whether this run is equivalent to the run of this schedule, or which dependent steps
+    /// are in another order
     #[arg(long, value_name = "SCHEDULE")]
     equivalent: Option<String>,
     /// Run the normal form: the least of all equivalent runs
@@ -108,14 +108,14 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     let program = args.program.load_any(&args.native, false)?;
     let plan = plan(&program, args.schedule.as_ref(), args.seed)?;
     if !args.inputs.is_empty() && program.unknowns().is_empty() {
-        let no = "this program asks for no inputs; leave out --inputs";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "this program asks for no inputs; leave out --inputs";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let mut options = args.limits.options(1);
     options.inputs.clone_from(&args.inputs);
-    args.property.ask(&program, &mut options)?;
+    args.property.apply(&program, &mut options)?;
     options.memory = args.memory.memory;
-    let asked = [
+    let interleaving_flags = [
         (args.path, "--path"),
         (args.events, "--events"),
         (args.equivalent.is_some(), "--equivalent"),
@@ -123,15 +123,22 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         (args.linearise, "--linearise"),
     ];
     if let (Some((_, flag)), true) = (
-        asked.iter().find(|(asked, _)| *asked),
+        interleaving_flags
+            .iter()
+            .find(|(interleaving_flags, _)| *interleaving_flags),
         options.memory.is_some(),
     ) {
-        let no = format!("{flag} describes interleavings: leave out --memory");
-        return Err(Refusal::Message(no));
+        let refusal = format!("{flag} describes interleavings: leave out --memory");
+        return Err(Refusal::Message(refusal));
     }
-    if let (Some((_, flag)), true) = (asked.iter().find(|(asked, _)| *asked), program.is_native()) {
-        let no = format!("{flag} is not for programs in C and C++");
-        return Err(Refusal::Message(no));
+    if let (Some((_, flag)), true) = (
+        interleaving_flags
+            .iter()
+            .find(|(interleaving_flags, _)| *interleaving_flags),
+        program.is_native(),
+    ) {
+        let refusal = format!("{flag} is not for programs in C and C++");
+        return Err(Refusal::Message(refusal));
     }
     let run = |plan: &Plan| {
         let done = watched(&options.limits, args.output.quiet, |watch| {
@@ -144,11 +151,13 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         let schedule = program.schedule(text);
         schedule.map_err(|error| Refusal::Message(error.to_string()))
     };
-    let misfit =
+    let bad_schedule =
         |error: ReplayError| Refusal::Message(format!("the schedule does not fit: {error}"));
     if args.canonical {
-        let made = schedule(&whole.run.schedule)?;
-        let normal = program.canonical(&made, &options).map_err(misfit)?;
+        let recorded = schedule(&whole.run.schedule)?;
+        let normal = program
+            .canonical(&recorded, &options)
+            .map_err(bad_schedule)?;
         whole = run(&Plan::Schedule(normal))?;
     }
     if args.linearise {
@@ -160,9 +169,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         whole.events = events.map_err(|error| format!("--events: {error}"))?;
     }
     if let Some(other) = &args.equivalent {
-        let (made, other) = (schedule(&whole.run.schedule)?, schedule(other)?);
-        let compared = program.compare_runs(&made, &other, &options);
-        whole.compared = Some(compared.map_err(misfit)?);
+        let (recorded, other) = (schedule(&whole.run.schedule)?, schedule(other)?);
+        let compared = program.compare_runs(&recorded, &other, &options);
+        whole.compared = Some(compared.map_err(bad_schedule)?);
     }
     if args.path {
         let path = program.path(&whole.run, &options);
@@ -181,7 +190,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         let picture = |format| lanes(&Lanes::of_run(record, one), format);
         Ok(match format {
             Format::Chart => mazurka_report::chart(record, run).ok_or_else(no_chart)?,
-            // If there are messages, a chart of them shows more than lanes.
+            // A chart of messages shows more than lanes, so it is preferred if there are messages.
             Format::Svg => {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }

@@ -20,7 +20,7 @@ use crate::{output, values};
 The page takes program text and options, and nothing that names a file of this machine; programs in
 C are not run. With an address that other machines reach, a token is needed: it is a part of the
 printed link.
-Exit codes: 3 it cannot listen; otherwise it runs until it is ended.")]
+Exit codes: 3 the server cannot listen; otherwise it runs until it is stopped.")]
 pub(crate) struct ServeArgs {
     /// The port; with 0 the system chooses one
     #[arg(long, value_name = "N", default_value_t = 8421)]
@@ -42,7 +42,7 @@ pub(crate) struct ServeArgs {
     most_memory: u64,
 }
 
-/// Serves until it is ended.
+/// Serves until the process is ended.
 pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Refusal> {
     let command = std::env::current_exe();
     let command = command.map_err(|error| format!("cannot find this program: {error}"))?;

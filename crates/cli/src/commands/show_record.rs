@@ -2,7 +2,10 @@
 
 use clap::Args;
 use mazurka::Limits;
+use mazurka::Verdict;
 use mazurka::replay::{Recording, RecordingError};
+use mazurka_report::{OneRun, View};
+use serde_json::Value;
 
 use super::replay::{figures_of, picture_of};
 use super::{Refusal, view};
@@ -22,7 +25,9 @@ use crate::show::{
   mazurka show bad.json --format html > bad.html
   MAZURKA_REPORT=found cargo test; mazurka show found/tests.queue-1.json
 
-The program is not needed: what is shown is what was recorded. `replay` runs it again.
+The program is not needed: only recorded data is shown. `replay` runs the record again.
+Records of check, explore, sample and run are shown as text; those of other commands have their
+answers in JSON only.
 The exit code is that of the verdict that was recorded.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]
@@ -45,15 +50,14 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
         RecordingError::Version { .. } => format!("`{}`: {error}", args.record),
     })?;
     let record = &recording.record;
-    show(record, record.verdict.into(), &args.output, |format| {
+    // The record also has the fields that its command added.
+    let whole: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    show(&whole, record.verdict.into(), &args.output, |format| {
         Ok(match format {
-            Format::Text => mazurka_report::verdict(record, &view(&Limits::default())),
+            Format::Text => text_of(&recording, &whole, &view(&Limits::default())),
             Format::Html => {
-                // The record also has the fields that its command added.
-                let whole: serde_json::Value =
-                    serde_json::from_str(&text).map_err(|error| error.to_string())?;
                 let shown = Shown {
-                    text: mazurka_report::verdict(record, &plain(view(&Limits::default()))),
+                    text: text_of(&recording, &whole, &plain(view(&Limits::default()))),
                     figures: figures_of(record, &recording),
                     ..Shown::default()
                 };
@@ -62,4 +66,37 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
             picture => lanes(&picture_of(record, &recording), picture),
         })
     })
+}
+
+/// Returns the text of the command that made the record, if the record has all of it. Otherwise the
+/// text says what is missing.
+fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
+    let record = &recording.record;
+    let run = recording.run.as_ref().map(|run| OneRun {
+        seed: whole["seed"].as_u64(),
+        ..OneRun::new(run)
+    });
+    match (record.command.as_str(), run) {
+        ("explore" | "sample", _) => mazurka_report::table(record, view),
+        ("run", Some(run)) => mazurka_report::run(record, run, view),
+        ("run" | "reach" | "compare" | "unfold" | "permute", run)
+        | ("symbolic" | "condition" | "repair" | "orders" | "prove", run) => {
+            let verdict = match record.verdict {
+                Verdict::Verified => "verified",
+                Verdict::Violated => "violated",
+                Verdict::Inconclusive => "inconclusive",
+            };
+            let mut text = format!(
+                "{}: a record of `mazurka {}`; verdict: {verdict}\n\
+                 The rest of its answer is shown by `--format json` only.\n",
+                record.program.file, record.command,
+            );
+            if let Some(run) = run {
+                text += "\n";
+                text += &mazurka_report::run(record, run, view);
+            }
+            text
+        }
+        _ => mazurka_report::verdict(record, view),
+    }
 }

@@ -91,8 +91,8 @@ const COMMANDS: [Offered; 11] = [
 /// Runs the dialogue about one execution.
 pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     if args.program.file == "-" {
-        let no = "`step` reads its commands from standard input; name the file of the program";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "`step` reads its commands from standard input; name the file of the program";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let limits = Limits {
         depth: args.max_depth,
@@ -110,15 +110,15 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
         }
     };
     if !options.inputs.is_empty() && program.unknowns().is_empty() {
-        let no = "this program asks for no inputs; leave out --inputs";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "this program asks for no inputs; leave out --inputs";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let schedule = program.schedule(&start).map_err(|e| e.to_string())?;
     let stepper = program.stepper(&options);
     let mut stepper = stepper.map_err(|error| error.to_string())?;
     stepper.seed(args.seed);
-    let gone = stepper.go_to(&schedule);
-    gone.map_err(|(at, problem)| format!("step {at} of the schedule: {problem}"))?;
+    let reached = stepper.go_to(&schedule);
+    reached.map_err(|(at, problem)| format!("step {at} of the schedule: {problem}"))?;
     watched(&options.limits, true, |watch| {
         let dialogue = Dialogue {
             program: &program,
@@ -130,8 +130,8 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     })?
 }
 
-/// Returns the program of a record, and the schedule of its run. The options get the inputs of the
-/// run.
+/// Returns the program of a record, and the schedule of its run. Adds the inputs of the run to the
+/// options.
 fn recorded(
     args: &StepArgs,
     name: &str,
@@ -140,7 +140,7 @@ fn recorded(
     let parsed = Recording::parse(&files::record(name)?);
     let recording = parsed.map_err(|error| format!("`{name}`: {error}"))?;
     let Recording { record, run } = &recording;
-    // Without other settings, use the recorded ones.
+    // If no settings are given, use the recorded settings.
     let set = match args.program.settings() {
         none if none.is_empty() => record.program.set.clone(),
         set => set,
@@ -183,9 +183,9 @@ impl Dialogue<'_, '_> {
         let first = self.situation_text(0);
         let mut answer = Some(format!("{}\n{first}", self.program.record().file));
         while let Some(text) = answer {
-            let heard = output::say(&mazurka_report::fit(&text, self.view.width));
-            if heard.is_err() {
-                return Ok(output::written(heard, Exit::Verified));
+            let written = output::try_print(&mazurka_report::fit(&text, self.view.width));
+            if written.is_err() {
+                return Ok(output::written(written, Exit::Verified));
             }
             if watch::interrupted() {
                 break;
@@ -226,7 +226,7 @@ impl Dialogue<'_, '_> {
         names.find(|name| letter && name.starts_with(word))
     }
 
-    /// Executes a command. The error says what is wrong with it.
+    /// Executes a command. The error is a message about it.
     fn execute(&mut self, command: &'static str, rest: &str) -> Result<String, String> {
         let offered = COMMANDS.iter().find(|(name, ..)| *name == command);
         if offered.is_some_and(|(_, takes, _)| takes.is_empty()) && !rest.is_empty() {
@@ -235,8 +235,8 @@ impl Dialogue<'_, '_> {
         let known = self.stepper.steps_made();
         match command {
             "again" => {
-                let made = self.stepper.redo(number(command, rest)?);
-                self.show_steps(known, made.map(|_| ()))
+                let outcome = self.stepper.redo(number(command, rest)?);
+                self.show_steps(known, outcome.map(|_| ()))
             }
             "back" => {
                 self.stepper.back(number(command, rest)?);
@@ -278,17 +278,17 @@ impl Dialogue<'_, '_> {
             }
         })?;
         let known = self.stepper.steps_made();
-        let made = self.stepper.make(&schedule);
-        self.show_steps(known, made)
+        let outcome = self.stepper.make(&schedule);
+        self.show_steps(known, outcome)
     }
 
     fn go_to(&mut self, text: &str) -> Result<String, String> {
         let schedule = self.program.schedule(text).map_err(|e| e.to_string())?;
-        let gone = self.stepper.go_to(&schedule);
-        let stay = |(at, problem): (usize, StepProblem)| {
+        let reached = self.stepper.go_to(&schedule);
+        let problem_text = |(at, problem): (usize, StepProblem)| {
             format!("step {at} of the schedule: {problem}; the run stays where it is")
         };
-        gone.map_err(stay)?;
+        reached.map_err(problem_text)?;
         Ok(self.situation_text(self.stepper.steps_made()))
     }
 
@@ -312,13 +312,13 @@ impl Dialogue<'_, '_> {
         Ok(format!("saved; replay with: mazurka replay {name}\n"))
     }
 
-    /// Shows the steps after the first `known` ones, and why there are no more.
+    /// Shows the steps after the first `known` steps, and why there are no more.
     fn show_steps(
         &mut self,
         known: usize,
-        made: Result<(), StepProblem>,
+        outcome: Result<(), StepProblem>,
     ) -> Result<String, String> {
-        match made {
+        match outcome {
             Ok(()) => Ok(self.situation_text(known)),
             // Show the steps that were made, then why there are no more.
             Err(problem) if self.stepper.steps_made() > known => {
@@ -341,7 +341,7 @@ impl Dialogue<'_, '_> {
     ) -> Result<String, String> {
         let bound = bound.map_err(|problem| problem.to_string())?;
         if bound == Some(Bound::Interrupted) {
-            // There may be millions of steps, and the user wants to leave.
+            // There may be millions of steps, and the user wants to stop: do not show them.
             let steps = self.stepper.steps_made();
             return Ok(format!("interrupted after {steps} steps\n"));
         }
@@ -416,8 +416,8 @@ fn help() -> String {
     let width = width.unwrap_or(0);
     let line = |one: &Offered| format!("  {:<width$}  {}\n", call(one), one.2);
     let lines: String = all.iter().map(line).collect();
-    let letters = "The first letter is enough (s: state), unless a process is called so. An empty \
-                   line shows what can come next.\nA process that is called like a command goes by \
+    let letters = "The first letter is enough (s: state), unless a process has this name. An empty \
+                   line shows what can come next.\nA process with the name of a command is selected by \
                    its number.\n";
     lines + letters
 }

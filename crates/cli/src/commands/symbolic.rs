@@ -19,7 +19,10 @@ const FORMATS: [Offer; 4] = [
     (Format::Text, "For people"),
     (Format::Json, "The record"),
     HTML,
-    (Format::Svg, "How many states there were, as a picture"),
+    (
+        Format::Svg,
+        "The number of states during the search, as a picture",
+    ),
 ];
 
 /// Execute for all initial values at once, and show the final symbolic states
@@ -32,12 +35,12 @@ const FORMATS: [Offer; 4] = [
   mazurka symbolic fig8.maz --no-feasible --por none,paper,canonical --format svg > fig9.svg
   mazurka symbolic fig8.maz --dump-smt queries --cross-check
 
-A variable that is declared without `= …` stands for all values of its type. Every final state says for which of them it is
+A variable that is declared without `= …` may have any value of its type. Every final state shows for which values it is
 reached (if), what the variables then are (then), and by which run (by). Failures and deadlocks that are possible are exit code 1.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(
     flag,
-    "Text for people, the record for programs, or a picture of how many states there were",
+    "Text for people, the record for programs, or a picture of the number of states",
     &FORMATS,
 )))]
 pub(crate) struct SymbolicArgs {
@@ -79,7 +82,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
         &args.program.set,
         "executed symbolically: the main block gives every field its value, so none is unknown",
     )?;
-    // There are no workers, and the record names none.
+    // There are no workers, so the record has no number of workers.
     let options = args.search.options(0)?;
     let wanted = |por: Reduction| SymbolicOptions {
         por,
@@ -108,7 +111,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
                 let curve = mazurka_report::curve_svg(record, states);
                 let view = plain(view(&options.limits));
                 let mut figures = mazurka_report::evidence_figures(record);
-                figures.push(Figure::new("how many symbolic states there are", curve));
+                figures.push(Figure::new("the number of symbolic states", curve));
                 let shown = Shown {
                     text: mazurka_report::symbolic_states(record, states, &view),
                     figures,
@@ -128,8 +131,9 @@ fn compare(all: &[SymbolicRecord], args: &SymbolicArgs) -> Result<Exit, Refusal>
         return Err(Refusal::Message("--por: no reduction".to_owned()));
     };
     if matches!(args.output.format, Format::Json | Format::Html) {
-        let no = "a record is of one reduction: name one with --por, or ask for --format svg";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal =
+            "a record has the states of one reduction: name one with --por, or use --format svg";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let all: Vec<_> = all.iter().map(|one| (&one.record, &one.states)).collect();
     show(last, last.record.verdict.into(), &args.output, |format| {

@@ -46,10 +46,10 @@ const MOST_SEARCHES: usize = 10_000;
   mazurka table fib.maz --set N=4,5 --command reach --property 'i > 144' --method search,smt
   mazurka table corpus/context-table-1.toml --format markdown
 
-Each search has the limits for itself. A search that is cut says so in the columns `verdict` and
+The limits apply to each search. A search that was cut is marked in the columns `verdict` and
 `exhaustive`. One worker explores, so that times can be compared.
-Exit codes: 0 every search was exhaustive or certain, 2 one was cut, 3 bad usage or a program with
-mistakes. Violations change no exit code: they are in the table.")]
+Exit codes: 0 every search was exhaustive or certain, 2 a search was cut, 3 bad usage or a program with
+mistakes. Violations do not affect the exit code: they are in the table.")]
 pub(crate) struct TableArgs {
     /// The programs, each a `.maz` or `.abs` file; or a list of them, a `.toml` file, which has
     /// everything except limits and format
@@ -112,7 +112,7 @@ enum Experiment {
     Unfold,
     /// Execute for all initial values
     Symbolic,
-    /// Say whether each state can be reached
+    /// Tell whether each state can be reached
     Reach,
 }
 
@@ -165,8 +165,9 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
     };
     let searches: usize = planned.iter().map(|one| one.ways.len()).sum();
     if searches > MOST_SEARCHES {
-        let no = format!("that would be {searches} searches, and at most {MOST_SEARCHES} are made");
-        return Err(no.into());
+        let refusal =
+            format!("these are {searches} searches, but at most {MOST_SEARCHES} are allowed");
+        return Err(refusal.into());
     }
     let options = args.search.options(jobs(Some(1)))?;
     let mut found: Vec<SearchResult> = Vec::new();
@@ -270,12 +271,15 @@ fn published(sheet: &mut Sheet, list: &Experiments, listed: &[Option<&Listed>]) 
     sheet.head.extend(publishers);
 }
 
-/// Refuses published figures that no row or column would show.
+/// Refuses published figures that no row or column of the table would show.
 fn refuse_lost_figures(list: &Experiments) -> Result<(), Refusal> {
     let columns = Sheet::of_searches(std::iter::empty()).head;
     for publisher in list.publishers() {
         if columns.contains(&publisher) {
-            return Err(format!("`{publisher}` is a column: call the publisher otherwise").into());
+            return Err(format!(
+                "`{publisher}` is the name of a column: choose another name for the publisher"
+            )
+            .into());
         }
     }
     let is_engine = |name: &str| {
@@ -287,8 +291,8 @@ fn refuse_lost_figures(list: &Experiments) -> Result<(), Refusal> {
     for program in &list.programs {
         let mut engines = program.published.values().flat_map(|all| all.keys());
         if let Some(name) = engines.find(|name| !is_engine(name)) {
-            let no = format!("program `{}`: there is no engine `{name}`", program.name);
-            return Err(no.into());
+            let refusal = format!("program `{}`: there is no engine `{name}`", program.name);
+            return Err(refusal.into());
         }
     }
     Ok(())
@@ -428,8 +432,8 @@ impl TableArgs {
         let engines = !self.algorithm.is_empty() || !self.net.is_empty() || !self.por.is_empty();
         let states = !self.property.is_empty() || !self.method.is_empty();
         if flags || engines || states || self.files.len() > 1 {
-            let no = "a list says which programs, settings and engines are searched: give it alone";
-            return Err(no.to_owned().into());
+            let refusal = "a list names the programs, settings and engines: give it without other files and flags";
+            return Err(refusal.to_owned().into());
         }
         let file = &self.files[0];
         Ok(Some(Experiments::parse(file, &files::program(file)?)?))
@@ -456,8 +460,8 @@ impl TableArgs {
         let ways = ways.all()?;
         let settings = combinations(&self.set);
         if self.files.len() * settings.len() * ways.len() > MOST_SEARCHES {
-            let no = format!("at most {MOST_SEARCHES} searches are made");
-            return Err(no.into());
+            let refusal = format!("at most {MOST_SEARCHES} searches are allowed");
+            return Err(refusal.into());
         }
         let planned = self.files.iter().flat_map(|file| {
             settings.iter().map(|set| Planned {
@@ -487,7 +491,7 @@ impl TableArgs {
         if let Some(other) = algorithms.iter().find(|one| !Algorithm::ALL.contains(one)) {
             let names: Vec<&str> = Algorithm::ALL.iter().map(|one| one.name()).collect();
             let (other, names) = (other.name(), names.join(", "));
-            let why = format!("a table has no `{other}`, which counts a sample: {names}");
+            let why = format!("a table has no `{other}`, which only counts a sample: {names}");
             return Err(why.into());
         }
         let reductions = named(&list.por)?;
@@ -562,7 +566,7 @@ impl TableArgs {
         options: &Options,
     ) -> Result<SearchResult, Refusal> {
         let done = watched(&options.limits, self.quiet, |watch| match *way {
-            SearchMethod::Reach(..) => unreachable!("it is looked for by `reached`"),
+            SearchMethod::Reach(..) => unreachable!("`reached` searches for states"),
             SearchMethod::Check => program.check(options, watch),
             SearchMethod::Explore(algorithm) => program.explore(algorithm, options, watch),
             SearchMethod::Unfold(kind) => {

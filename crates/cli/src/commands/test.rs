@@ -135,10 +135,10 @@ fn all(
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Checks one model in a process of its own, which contains its memory use and its crashes.
+/// Checks one model in a separate process, so that its memory use and crashes do not affect others.
 fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> ModelResult {
     let start = Instant::now();
-    // With `./` in front, a name that begins with `-` is not a flag.
+    // The prefix `./` prevents that a name that begins with `-` is read as a flag.
     let file = Path::new(".").join(folder).join(&case.file);
     let child = files::below(folder, &file).and_then(|_| {
         let child = Command::new(mazurka)
@@ -172,7 +172,7 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> ModelResult {
         Err(problem) => (None, Some(problem), None),
     };
     let bare = file.strip_prefix(".").unwrap_or(&file);
-    // Keep the `./` if the name begins with `-`, so that it is not a flag.
+    // Keep the `./` if the name begins with `-`, so that it is not read as a flag.
     let shown = match bare.as_os_str().as_encoded_bytes().first() {
         Some(b'-') => &file,
         _ => bare,

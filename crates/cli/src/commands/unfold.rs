@@ -29,8 +29,8 @@ const PAGE: [Offer; 1] = [HTML];
   mazurka unfold readers.maz --net replicated --format json
   mazurka unfold readers.maz --set N=2 --format svg > net.svg
 
-The tests cover every failure of every process; deadlocks are found in the net, whether a test has
-met them or not. Final states are not all met: `ensures` and determinism are for `check`.
+The tests cover every failure of every process; deadlocks are found in the net, even if no test has
+reached them. The tests do not reach all final states: `ensures` and determinism are for `check`.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &[&FORMATS[..], &PAGE].concat())))]
 pub(crate) struct UnfoldArgs {
@@ -67,7 +67,7 @@ pub(crate) struct UnfoldArgs {
     pub(super) output: OutputArgs,
 }
 
-/// Ideas that the thesis leaves to future work and that are not built: refused with the reason.
+/// Flags for future work of the thesis that is not implemented. They are refused, with the reason.
 #[derive(Debug, Args)]
 struct RefusedArgs {
     /// Unfolding by several workers
@@ -87,11 +87,11 @@ impl RefusedArgs {
         let why = if self.jobs.is_some_and(|jobs| jobs != 1) {
             "--jobs: one worker unfolds. Most of the time goes into finding the extensions of a new event, which needs all of the net, so workers would wait for each other; `check --jobs N` and `explore --jobs N` share their work"
         } else if self.cut_offs && net == NetKind::Contextual {
-            "--cut-offs: contextual nets have none. An event of such a net has several pasts, because a reader may come before it or not, and a cut-off would have to be found for each of them; `--net stateful` has cut-offs, and copies of places in place of pasts"
+            "--cut-offs: contextual nets have none. An event of such a net has several pasts, because a reader may come before it or not, and a cut-off would have to be found for each past; `--net stateful` has cut-offs, and copies of places instead of pasts"
         } else if self.cut_offs && net == NetKind::Replicated {
-            "--cut-offs: replicated nets have none, because places do not tell equal states; `--net stateful` has cut-offs"
+            "--cut-offs: replicated nets have none, because their places do not identify states; `--net stateful` has cut-offs"
         } else if self.keep_values {
-            "--keep-values: places have no values. What a process can do next is learnt from tests by the steps that it has made, because a program need not show its locals, so equal writes do not merge; `explore --algorithm stateful` merges equal states"
+            "--keep-values: places have no values. The next steps of a process are known only from tests, by the steps that it has made, because a program need not show its locals. So equal writes do not merge; `explore --algorithm stateful` merges equal states"
         } else {
             return Ok(());
         };
@@ -120,20 +120,20 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let picture = format.is_drawing()
         || format == Format::Html && !args.naive && args.tests.is_none() && args.from.is_empty();
     if args.tests.is_some() && (args.naive || picture) {
-        let no = "--tests is for nets and --format text or json";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--tests is for nets and --format text or json";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if args.naive && (args.net != NetKind::Stateful || picture) {
-        let no = "--naive is for --net stateful, and draws nothing: it builds no net";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--naive is for --net stateful, and draws nothing: it builds no net";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if args.model && args.net != NetKind::Stateful {
-        let no = "--model is for --net stateful: the other nets have no model";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--model is for --net stateful: the other nets have no model";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if picture && !args.from.is_empty() {
-        let no = "--from is for --format text and json: the net is the same whatever it starts from, so draw it without --from";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "--from is for --format text and json: the net is the same whatever it starts from, so draw it without --from";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     if picture || args.model {
         return draw(args, &program, &options);
@@ -187,7 +187,7 @@ fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
     names.iter().map(read).collect()
 }
 
-/// Returns the contents of a page about a net, apart from the net.
+/// Returns the contents of a page about a net, except the net.
 fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a> {
     Shown {
         text,

@@ -1,4 +1,4 @@
-//! The command `worker`.
+//! The command `worker`: explores parts of searches for a server.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -43,17 +43,17 @@ pub(crate) struct WorkerArgs {
     /// End after being idle for this time [default: never]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     idle: Option<Duration>,
-    /// Its name in lists [default: the machine and the process]
+    /// The name of this worker in lists [default: the machine and the process]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Do not say why orders are refused
+    /// Do not report why orders are refused
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
     access: AccessArgs,
 }
 
-/// Works until it is ended.
+/// Explores parts until the process is ended.
 pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
     let limits = Limits {
         memory: watch::memory_limit(args.memory_limit),
@@ -78,7 +78,7 @@ pub(super) fn worker(args: &WorkerArgs) -> Result<Exit, Refusal> {
     if !args.quiet {
         output::print_error(&format!("mazurka: {parts} parts done"));
     }
-    Ok(if watch::full() {
+    Ok(if watch::memory_exceeded() {
         Exit::Inconclusive
     } else {
         Exit::Verified
@@ -119,13 +119,13 @@ impl Explorer {
         }
         let text = std::str::from_utf8(task.job).map_err(|error| error.to_string())?;
         if id_of(text) != task.id {
-            return Err("the job is not the one that the search is named after".to_owned());
+            return Err("the job does not belong to this search".to_owned());
         }
         let job = Job::parse(text).map_err(|error| error.to_string())?;
         if job.budget() > self.most_steps {
-            let (asked, most) = (job.budget(), self.most_steps);
+            let (steps, most) = (job.budget(), self.most_steps);
             return Err(format!(
-                "the job has parts of {asked} steps, and --max-part-steps is {most}"
+                "the job has parts of {steps} steps, and --max-part-steps is {most}"
             ));
         }
         let shared = Shared::open(&job, &self.options).map_err(|error| error.to_string())?;
@@ -140,17 +140,17 @@ impl Explorer {
         let shared = self.open(task).map_err(shape)?;
         let order = std::str::from_utf8(task.order).map_err(|error| shape(error.to_string()))?;
         let order = Checkpoint::parse(order)?;
-        let mut look = |_: &Progress| {
+        let mut watch_stop = |_: &Progress| {
             if task.stop.load(Ordering::SeqCst) || watch::interrupted() {
                 ControlFlow::Break(Bound::Interrupted)
-            } else if watch::full() {
+            } else if watch::memory_exceeded() {
                 let most = self.options.limits.memory.unwrap_or_default();
                 ControlFlow::Break(Bound::MemoryLimit(most))
             } else {
                 ControlFlow::Continue(())
             }
         };
-        let result = shared.explore(&order, self.most_steps, &mut look)?;
+        let result = shared.explore(&order, self.most_steps, &mut watch_stop)?;
         let text = |error: serde_json::Error| shape(error.to_string());
         let children = orders(&result).map_err(text)?;
         Ok(PartResult {
@@ -170,10 +170,10 @@ impl Work for Explorer {
     }
 
     fn is_over(&self) -> bool {
-        watch::interrupted() || watch::full()
+        watch::interrupted() || watch::memory_exceeded()
     }
 
-    fn tell(&self, what: &str) {
+    fn report(&self, what: &str) {
         if !self.quiet {
             output::complain(what);
         }

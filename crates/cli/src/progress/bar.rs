@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
 use crate::output;
 
-/// How many times a second it is drawn.
+/// The number of redraws per second.
 const A_SECOND: u8 = 10;
 
 /// Creates a progress line on standard error, which is a terminal.

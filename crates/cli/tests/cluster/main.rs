@@ -1,11 +1,11 @@
-//! A search by many processes and a real NATS server, all of which are killed: `cargo test -p
-//! mazurka-cli --features cluster --test cluster`. Only loopback addresses are used.
+//! A search by many processes and a real NATS server, all of which are killed at times: `cargo test
+//! -p mazurka-cli --features cluster --test cluster`. Only loopback addresses are used.
 
 mod processes;
 
 use std::time::{Duration, Instant};
 
-use processes::{CommandResult, Nats, Random, mazurka, said, worker};
+use processes::{CommandResult, Nats, Random, mazurka, run_to_end, worker};
 
 const FIB: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -45,7 +45,7 @@ fn timeless(record: &str) -> String {
 
 /// Returns the findings of one process that explores the same parts.
 fn alone(n: u32) -> CommandResult {
-    let alone = said(mazurka(&fib(n, "here")));
+    let alone = run_to_end(mazurka(&fib(n, "here")));
     assert_eq!(alone.code, 0, "{alone:?}");
     alone
 }
@@ -62,11 +62,11 @@ fn any_number_of_workers_makes_the_same_record() {
     for workers in [1, 3, 8] {
         let Some(nats) = Nats::start(&[]) else { return };
         let _workers: Vec<_> = (0..workers).map(|_| worker(&nats.url, &[])).collect();
-        let together = said(mazurka(&fib(6, &nats.url)));
+        let together = run_to_end(mazurka(&fib(6, &nats.url)));
         assert_eq!(together.code, 0, "{together:?}");
         assert_eq!(timeless(&together.out), timeless(&alone.out), "{workers}");
         // Nothing is left on the server.
-        let listed = said(mazurka(&["cluster", &nats.url]));
+        let listed = run_to_end(mazurka(&["cluster", &nats.url]));
         assert!(listed.out.starts_with("no searches\n"), "{listed:?}");
         let named = listed.out.matches("worker ").count();
         assert_eq!(named, workers, "{listed:?}");
@@ -79,10 +79,10 @@ fn one_process_alone_finds_the_same() {
     let words = [
         "explore", FIB, "--set", "N=5", "--format", "json", "--jobs", "1",
     ];
-    let plain = said(mazurka(&words));
+    let plain = run_to_end(mazurka(&words));
     let read = |record: &str| -> serde_json::Value {
         let mut record: serde_json::Value = serde_json::from_str(record).expect("a record");
-        // Times, workers, and the fields that depend on the cuts.
+        // Remove times, workers, and the fields that depend on where parts are cut.
         for word in ["seconds", "options", "steps", "events", "blocked"] {
             record[word] = serde_json::Value::Null;
         }
@@ -92,7 +92,7 @@ fn one_process_alone_finds_the_same() {
 }
 
 #[test]
-fn anything_may_die_at_any_time() {
+fn every_process_may_be_killed_at_any_time() {
     let alone = alone(6);
     for seed in 1..=2 {
         let mut random = Random(seed);
@@ -121,7 +121,7 @@ fn anything_may_die_at_any_time() {
             kills[what.saturating_sub(2)] += 1;
         }
         println!("seed {seed}: workers, server, coordinator were killed {kills:?} times");
-        let together = said(coordinator);
+        let together = run_to_end(coordinator);
         assert_eq!(together.code, 0, "seed {seed}: {together:?}");
         assert_eq!(timeless(&together.out), timeless(&alone.out), "seed {seed}");
     }
@@ -135,11 +135,11 @@ fn a_message_that_is_deleted_only_delays() {
     // The order of the whole search is deleted, and later, when it was sent again, all waiting
     // orders.
     nats.wait_for(0, 1);
-    nats.tell("$JS.API.STREAM.MSG.DELETE.mazurka-orders", r#"{"seq":1}"#);
+    nats.publish("$JS.API.STREAM.MSG.DELETE.mazurka-orders", r#"{"seq":1}"#);
     let _worker = worker(&nats.url, &[]);
     nats.wait_for(2, 10);
-    nats.tell("$JS.API.STREAM.PURGE.mazurka-orders", "");
-    let together = said(coordinator);
+    nats.publish("$JS.API.STREAM.PURGE.mazurka-orders", "");
+    let together = run_to_end(coordinator);
     assert_eq!(
         timeless(&together.out),
         timeless(&alone.out),
@@ -148,19 +148,19 @@ fn a_message_that_is_deleted_only_delays() {
 }
 
 #[test]
-fn what_is_no_result_is_not_taken_for_one() {
+fn a_message_that_is_not_a_result_is_ignored() {
     let alone = alone(4);
     let Some(nats) = Nats::start(&[]) else { return };
     let coordinator = mazurka(&fib(4, &nats.url));
     let listed = nats.wait_for(0, 1);
     let id = &listed.out["search ".len()..][..32];
     let head = r#"{"of":"x","checksum":"y","bytes":99999999999999,"piece":1,"executions":5}"#;
-    nats.tell(&format!("$KV.mazurka-{id}.head.0"), head);
-    nats.tell(&format!("$KV.mazurka-{id}.head.0.7"), "rubbish");
-    nats.tell(&format!("mazurka.orders.{id}.0.5.7"), "rubbish");
-    nats.tell("mazurka.orders.x.0", "rubbish");
+    nats.publish(&format!("$KV.mazurka-{id}.head.0"), head);
+    nats.publish(&format!("$KV.mazurka-{id}.head.0.7"), "rubbish");
+    nats.publish(&format!("mazurka.orders.{id}.0.5.7"), "rubbish");
+    nats.publish("mazurka.orders.x.0", "rubbish");
     let _worker = worker(&nats.url, &["--quiet"]);
-    let together = said(coordinator);
+    let together = run_to_end(coordinator);
     assert_eq!(
         timeless(&together.out),
         timeless(&alone.out),
@@ -169,20 +169,23 @@ fn what_is_no_result_is_not_taken_for_one() {
 }
 
 #[test]
-fn a_search_can_be_interrupted_and_goes_on() {
+fn an_interrupted_search_can_be_continued() {
     let alone = alone(4);
     let Some(nats) = Nats::start(&[]) else { return };
     let words = fib(4, &nats.url);
     let coordinator = mazurka(&words);
     nats.wait_for(0, 1);
     coordinator.interrupt();
-    let broken_off = said(coordinator);
-    assert_eq!(broken_off.code, 2, "{broken_off:?}");
-    assert!(broken_off.out.contains("\"interrupted\""), "{broken_off:?}");
-    let told = "to go on, run the same command again";
-    assert!(broken_off.err.contains(told), "{broken_off:?}");
+    let interrupted = run_to_end(coordinator);
+    assert_eq!(interrupted.code, 2, "{interrupted:?}");
+    assert!(
+        interrupted.out.contains("\"interrupted\""),
+        "{interrupted:?}"
+    );
+    let advice = "to continue it, run the same command again";
+    assert!(interrupted.err.contains(advice), "{interrupted:?}");
     let _worker = worker(&nats.url, &[]);
-    let together = said(mazurka(&words));
+    let together = run_to_end(mazurka(&words));
     assert_eq!(
         timeless(&together.out),
         timeless(&alone.out),
@@ -197,14 +200,14 @@ fn a_search_can_be_cancelled() {
     let listed = nats.wait_for(0, 1);
     assert!(listed.out.contains("program.maz"), "{listed:?}");
     let id = &listed.out["search ".len()..][..8];
-    let other = said(mazurka(&["cluster", &nats.url, "--cancel", "x"]));
+    let other = run_to_end(mazurka(&["cluster", &nats.url, "--cancel", "x"]));
     assert_eq!(other.code, 3, "{other:?}");
-    let cancelled = said(mazurka(&["cluster", &nats.url, "--cancel", id]));
+    let cancelled = run_to_end(mazurka(&["cluster", &nats.url, "--cancel", id]));
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
-    let ended = said(coordinator);
+    let ended = run_to_end(coordinator);
     assert_eq!(ended.code, 3, "{ended:?}");
     assert!(ended.err.contains("cancelled"), "{ended:?}");
-    let listed = said(mazurka(&["cluster", &nats.url]));
+    let listed = run_to_end(mazurka(&["cluster", &nats.url]));
     assert!(listed.out.starts_with("no searches\n"), "{listed:?}");
 }
 
@@ -212,7 +215,7 @@ fn a_search_can_be_cancelled() {
 fn a_worker_stays_within_its_limits() {
     let Some(nats) = Nats::start(&[]) else { return };
     let _worker = worker(&nats.url, &["--max-part-steps", "1000"]);
-    let refused = said(mazurka(&fib(4, &nats.url)));
+    let refused = run_to_end(mazurka(&fib(4, &nats.url)));
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(
         refused.err.contains("--max-part-steps is 1000"),
@@ -223,32 +226,32 @@ fn a_worker_stays_within_its_limits() {
 #[test]
 fn a_worker_without_work_ends() {
     let Some(nats) = Nats::start(&[]) else { return };
-    let ended = said(worker(&nats.url, &["--idle", "1s"]));
+    let ended = run_to_end(worker(&nats.url, &["--idle", "1s"]));
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.err.contains("0 parts done"), "{ended:?}");
 }
 
 #[test]
-fn a_password_is_needed_where_one_is_set() {
+fn a_server_with_a_password_refuses_others() {
     let Some(nats) = Nats::start(&["--user", "me", "--pass", "secret"]) else {
         return;
     };
-    let refused = said(mazurka(&["cluster", &nats.url, "--patience", "1s"]));
+    let refused = run_to_end(mazurka(&["cluster", &nats.url, "--patience", "1s"]));
     assert_eq!(refused.code, 3, "{refused:?}");
     let url = nats.url.replace("nats://", "nats://me:secret@");
-    let listed = said(mazurka(&["cluster", &url]));
+    let listed = run_to_end(mazurka(&["cluster", &url]));
     assert_eq!(
         (listed.code, &*listed.out),
         (0, "no searches\nno workers\n")
     );
     let _worker = worker(&url, &[]);
-    let together = said(mazurka(&fib(3, &url)));
+    let together = run_to_end(mazurka(&fib(3, &url)));
     assert_eq!(traces(&together.out), Some(141), "{together:?}");
     assert!(!together.err.contains("secret"), "{together:?}");
 }
 
 #[test]
-fn what_others_cannot_explore_is_refused_here() {
+fn options_that_workers_do_not_support_are_refused() {
     let refused = |words: &[&str]| {
         let mut all = vec![
             "explore",
@@ -259,14 +262,14 @@ fn what_others_cannot_explore_is_refused_here() {
             "1s",
         ];
         all.extend(words);
-        let said = said(mazurka(&all));
-        assert_eq!(said.code, 3, "{said:?}");
-        said.err
+        let result = run_to_end(mazurka(&all));
+        assert_eq!(result.code, 3, "{result:?}");
+        result.err
     };
     assert!(refused(&["--max-steps", "5"]).contains("--max-steps"));
     assert!(refused(&["--algorithm", "stateful"]).contains("compares states"));
     assert!(refused(&["--format", "svg"]).contains("dot and svg"));
     assert!(refused(&[]).contains("cannot connect to nats://127.0.0.1:1"));
-    let c = said(mazurka(&["explore", "x.c", "--cluster", "here"]));
-    assert!(c.err.contains("none in C"), "{c:?}");
+    let c = run_to_end(mazurka(&["explore", "x.c", "--cluster", "here"]));
+    assert!(c.err.contains("not in C"), "{c:?}");
 }

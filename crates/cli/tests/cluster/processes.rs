@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Nothing takes longer.
+/// Limit on every wait.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A process, and what it says.
+/// A process, and the threads that collect its output.
 pub struct Process {
     child: Child,
     out: Option<JoinHandle<String>>,
@@ -33,14 +33,14 @@ impl Process {
         self.child.try_wait().expect("a process").is_none()
     }
 
-    /// Ctrl-C.
+    /// Interrupts the process, as Ctrl-C does.
     pub fn interrupt(&self) {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args(["-INT", &id]).status();
         assert!(sent.expect("the command kill").success());
     }
 
-    /// `kill -9`.
+    /// Kills the process, as `kill -9` does.
     fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -61,7 +61,7 @@ fn listen(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// What a process has said.
+/// The exit code and the output of a process.
 #[derive(Debug)]
 pub struct CommandResult {
     pub code: i32,
@@ -69,8 +69,8 @@ pub struct CommandResult {
     pub err: String,
 }
 
-/// Waits for the end of a process.
-pub fn said(mut process: Process) -> CommandResult {
+/// Waits for the end of a process. Panics if it does not end.
+pub fn run_to_end(mut process: Process) -> CommandResult {
     let start = Instant::now();
     while process.is_running() && start.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(20));
@@ -82,13 +82,13 @@ pub fn said(mut process: Process) -> CommandResult {
         text.unwrap_or_default()
     };
     let status = process.child.wait().expect("a process");
-    let said = CommandResult {
+    let result = CommandResult {
         code: status.code().unwrap_or(-1),
         out: text(process.out.take()),
         err: text(process.err.take()),
     };
-    assert!(ended, "it has no end: {said:?}");
-    said
+    assert!(ended, "it has no end: {result:?}");
+    result
 }
 
 /// Starts the command.
@@ -115,8 +115,8 @@ pub struct Nats {
 impl Nats {
     /// Starts a server, if one is installed.
     pub fn start(words: &[&str]) -> Option<Self> {
-        let there = Command::new("nats-server").arg("--version").output();
-        if there.is_err() {
+        let version = Command::new("nats-server").arg("--version").output();
+        if version.is_err() {
             println!("skipped: nats-server missing");
             return None;
         }
@@ -141,7 +141,7 @@ impl Nats {
     }
 
     /// Sends a message by hand.
-    pub fn tell(&self, subject: &str, text: &str) {
+    pub fn publish(&self, subject: &str, text: &str) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let size = text.len();
@@ -158,7 +158,7 @@ impl Nats {
     pub fn wait_for(&self, done: u64, open: u64) -> CommandResult {
         let start = Instant::now();
         loop {
-            let listed = said(mazurka(&["cluster", &self.url]));
+            let listed = run_to_end(mazurka(&["cluster", &self.url]));
             let number = |before: &str, after: &str| {
                 let (_, rest) = listed.out.split_once(before)?;
                 rest.split_once(after)?.0.parse::<u64>().ok()

@@ -23,39 +23,41 @@ fn replayed(text: &str) -> crate::support::CommandResult {
 
 #[test]
 fn a_deadlock_names_what_each_task_waits_for_and_replays() {
-    let said = mazurka(&["check", PHILOSOPHERS, "--set", "seats=2"]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check", PHILOSOPHERS, "--set", "seats=2"]);
+    assert_eq!(result.code, 1, "{result:?}");
     for words in [
         "violated: deadlock",
         "waits for the result of 0.0.1 (Fork",
         "waits for `!taken`",
     ] {
-        assert!(said.out.contains(words), "{words}: {said:?}");
+        assert!(result.out.contains(words), "{words}: {result:?}");
     }
-    let again = replayed(&said.out);
+    let again = replayed(&result.out);
     assert_eq!(again.code, 1, "{again:?}");
     assert!(again.out.contains("waits for `!taken`"), "{again:?}");
 }
 
 #[test]
 fn different_results_are_shown_side_by_side() {
-    let said = mazurka(&["check", BUFFER, "--set", "n=1"]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check", BUFFER, "--set", "n=1"]);
+    assert_eq!(result.code, 1, "{result:?}");
     assert!(
-        said.out.contains("violated: not deterministic: `Buffer1."),
-        "{said:?}"
+        result
+            .out
+            .contains("violated: not deterministic: `Buffer1."),
+        "{result:?}"
     );
-    assert!(said.out.contains("races with step"), "{said:?}");
+    assert!(result.out.contains("races with step"), "{result:?}");
 }
 
 #[test]
-fn what_is_observed_decides() {
-    let said = mazurka(&["check", BUFFER, "--observe", "Consumer,output"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(!said.out.contains("initially"), "{said:?}");
-    let said = mazurka(&["check", BUFFER, "--observe", "Shop.till"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("A0402"), "{said:?}");
+fn the_observed_variables_decide() {
+    let result = mazurka(&["check", BUFFER, "--observe", "Consumer,output"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(!result.out.contains("initially"), "{result:?}");
+    let result = mazurka(&["check", BUFFER, "--observe", "Shop.till"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("A0402"), "{result:?}");
 }
 
 #[test]
@@ -93,8 +95,8 @@ fn every_engine_explores_them() {
     }
 }
 
-/// There are too many traces and too many states to count: only the engine that tries commuting
-/// orders once can decide.
+/// There are too many traces and states to count: only an engine that explores commuting orders
+/// once can decide this program.
 #[test]
 fn a_large_tree_of_actors_is_decided() {
     let args = [
@@ -124,16 +126,16 @@ fn a_chart_has_a_lane_for_each_object() {
 }
 
 #[test]
-fn what_is_left_out_is_named_with_its_line() {
+fn unsupported_constructs_are_named_with_their_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("clock.abs");
     let text = "module M;\n{ Int t = ms_since_model_start(); }\n";
     std::fs::write(&file, text).expect("written");
     let file = file.to_str().expect("a name");
-    let said = mazurka(&["check", file]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("A0301"), "{said:?}");
-    assert!(said.err.contains("clock.abs:2:11"), "{said:?}");
+    let result = mazurka(&["check", file]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("A0301"), "{result:?}");
+    assert!(result.err.contains("clock.abs:2:11"), "{result:?}");
     std::fs::write(file, "module M;\n{ await duration(1, 1); skip; }\n").expect("written");
     assert_eq!(mazurka(&["check", file]).code, 0);
     assert_eq!(mazurka(&["check", file, "--ignore-time"]).code, 0);
@@ -144,19 +146,19 @@ fn what_is_left_out_is_named_with_its_line() {
 }
 
 #[test]
-fn commands_that_do_not_apply_say_so() {
+fn commands_without_support_for_abs_refuse() {
     for args in [
         &["reach", PI, "--property", "sum == 1"][..],
         &["symbolic", PI],
         &["prove", PI],
     ] {
-        let said = mazurka(args);
-        assert_eq!(said.code, 3, "{said:?}");
+        let result = mazurka(args);
+        assert_eq!(result.code, 3, "{result:?}");
         assert!(
-            said.err.contains("ABS programs cannot be"),
-            "{args:?}: {said:?}"
+            result.err.contains("ABS programs cannot be"),
+            "{args:?}: {result:?}"
         );
-        assert_eq!(said.err.lines().count(), 1, "{said:?}");
+        assert_eq!(result.err.lines().count(), 1, "{result:?}");
     }
 }
 
@@ -165,8 +167,8 @@ fn a_recorded_witness_replays() {
     let folder = tempfile::tempdir().expect("a folder");
     let witness = folder.path().join("witness.json");
     let name = witness.to_str().expect("a name");
-    let said = mazurka(&["check", PHILOSOPHERS, "--set", "seats=2", "--witness", name]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check", PHILOSOPHERS, "--set", "seats=2", "--witness", name]);
+    assert_eq!(result.code, 1, "{result:?}");
     let again = mazurka(&["replay", name]);
     assert_eq!(again.code, 1, "{again:?}");
 }
@@ -175,18 +177,18 @@ fn a_recorded_witness_replays() {
 fn all_nets_are_built_of_actors_and_their_tests_replay() {
     for (net, tests) in [("replicated", 6), ("contextual", 6), ("stateful", 6)] {
         let args = ["unfold", PI, "--set", "workers=3", "--net", net];
-        let said = mazurka(&[&args[..], &["--format", "json"]].concat());
-        assert_eq!(said.code, 0, "{said:?}");
-        assert_eq!(said.json()["tests"], tests, "{net}: {said:?}");
+        let result = mazurka(&[&args[..], &["--format", "json"]].concat());
+        assert_eq!(result.code, 0, "{result:?}");
+        assert_eq!(result.json()["tests"], tests, "{net}: {result:?}");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let name = folder.path().to_str().expect("a name");
     let args = ["unfold", PHILOSOPHERS, "--set", "seats=2", "--tests", name];
-    let said = mazurka(&[&args[..], &["--format", "json"]].concat());
-    assert_eq!(said.code, 1, "{said:?}");
-    assert_eq!(said.json()["deadlocks"], 1, "{said:?}");
+    let result = mazurka(&[&args[..], &["--format", "json"]].concat());
+    assert_eq!(result.code, 1, "{result:?}");
+    assert_eq!(result.json()["deadlocks"], 1, "{result:?}");
     let tests: Vec<_> = std::fs::read_dir(folder.path()).expect("tests").collect();
-    assert_eq!(said.json()["tests"], tests.len(), "{said:?}");
+    assert_eq!(result.json()["tests"], tests.len(), "{result:?}");
     for test in tests {
         let path = test.expect("a test").path();
         let again = mazurka(&["replay", path.to_str().expect("a name")]);
@@ -214,9 +216,12 @@ class C implements I {
 ";
     std::fs::write(&file, source).expect("written");
     let file = file.to_str().expect("a name");
-    let said = mazurka(&["unfold", file]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("the guard in line 8 waits"), "{said:?}");
+    let result = mazurka(&["unfold", file]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(
+        result.err.contains("the guard in line 8 waits"),
+        "{result:?}"
+    );
     assert_eq!(mazurka(&["explore", file]).code, 0);
 }
 
@@ -232,35 +237,35 @@ fn runs_of_actors_are_permuted() {
     std::fs::write(&file, &ran.out).expect("written");
     let by_schedule = mazurka(&["permute", DOOR, "--schedule", schedule, "--format", "json"]);
     let by_record = mazurka(&["permute", DOOR, "--recorded", name, "--format", "json"]);
-    for said in [&by_schedule, &by_record] {
-        let permutations = &said.json()["permutations"];
-        assert_eq!(permutations["executable"], 4, "{said:?}");
-        assert_eq!(permutations["stuck"], 3, "{said:?}");
-        assert_eq!(permutations["recorded"]["schedule"], schedule, "{said:?}");
+    for result in [&by_schedule, &by_record] {
+        let permutations = &result.json()["permutations"];
+        assert_eq!(permutations["executable"], 4, "{result:?}");
+        assert_eq!(permutations["stuck"], 3, "{result:?}");
+        assert_eq!(permutations["recorded"]["schedule"], schedule, "{result:?}");
     }
     // A witness is a recorded run, too.
-    let said = mazurka(&["check", DOOR, "--witness", name]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let said = mazurka(&["permute", DOOR, "--recorded", name]);
-    assert!(said.code < 2, "{said:?}");
-    let said = mazurka(&["permute", BUFFER, "--recorded", name]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("another program"), "{said:?}");
-    let said = mazurka(&["permute", DOOR, "--symbolic-initial"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("starts in one state"), "{said:?}");
+    let result = mazurka(&["check", DOOR, "--witness", name]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let result = mazurka(&["permute", DOOR, "--recorded", name]);
+    assert!(result.code < 2, "{result:?}");
+    let result = mazurka(&["permute", BUFFER, "--recorded", name]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("another program"), "{result:?}");
+    let result = mazurka(&["permute", DOOR, "--symbolic-initial"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("starts in one state"), "{result:?}");
 }
 
 #[test]
-fn the_path_of_a_run_of_actors_is_told() {
-    let said = mazurka(&["run", BUFFER, "--set", "n=1", "--seed", "1", "--path"]);
-    assert_eq!(said.code, 0, "{said:?}");
+fn the_path_of_a_run_of_actors_is_shown() {
+    let result = mazurka(&["run", BUFFER, "--set", "n=1", "--seed", "1", "--path"]);
+    assert_eq!(result.code, 0, "{result:?}");
     for words in [
         "path condition: true",
         "labels that take a branch",
         "await b!take() ▷",
     ] {
-        assert!(said.out.contains(words), "{words}: {said:?}");
+        assert!(result.out.contains(words), "{words}: {result:?}");
     }
 }
 
@@ -280,14 +285,17 @@ fn several_files_and_a_folder_are_one_model() {
         "main.abs",
         "module Main; import * from Library; { I i = new C(); i.m(); }\nmodule Other; { skip; }\n",
     );
-    let said = mazurka(&["check", &library]);
-    assert!(said.code == 3 && said.err.contains("A0224"), "{said:?}");
-    let said = mazurka(&["check", &library, &main]);
+    let result = mazurka(&["check", &library]);
     assert!(
-        said.code == 3 && said.err.contains("main.abs:2:"),
-        "{said:?}"
+        result.code == 3 && result.err.contains("A0224"),
+        "{result:?}"
     );
-    // Lines are those of the file.
+    let result = mazurka(&["check", &library, &main]);
+    assert!(
+        result.code == 3 && result.err.contains("main.abs:2:"),
+        "{result:?}"
+    );
+    // Lines are numbered in each file.
     for model in [
         vec![&*library, &*main],
         vec![folder.path().to_str().expect("a name")],
@@ -297,24 +305,24 @@ fn several_files_and_a_folder_are_one_model() {
         let mut args = vec!["check"];
         args.extend(model);
         args.extend(["--main", "Main", "--witness", witness]);
-        let said = mazurka(&args);
+        let result = mazurka(&args);
         assert!(
-            said.code == 1 && said.out.contains(&format!("at {library}:4:3: assert")),
-            "{said:?}"
+            result.code == 1 && result.out.contains(&format!("at {library}:4:3: assert")),
+            "{result:?}"
         );
         for place in ["line 3 of ", "line 1 of "] {
-            assert!(said.out.contains(place), "{place}: {said:?}");
+            assert!(result.out.contains(place), "{place}: {result:?}");
         }
-        assert!(!said.out.contains("--files"), "{said:?}");
+        assert!(!result.out.contains("--files"), "{result:?}");
         let again = mazurka(&["replay", witness]);
         assert_eq!(again.code, 1, "{again:?}");
     }
-    let said = mazurka(&["check", &library, &main, "--main", "Other"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let said = mazurka(&["check", &main, "corpus/maz/counter/program.maz"]);
+    let result = mazurka(&["check", &library, &main, "--main", "Other"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    let result = mazurka(&["check", &main, "corpus/maz/counter/program.maz"]);
     assert!(
-        said.code == 3 && said.err.contains("several files"),
-        "{said:?}"
+        result.code == 3 && result.err.contains("several files"),
+        "{result:?}"
     );
 }
 
@@ -329,10 +337,16 @@ productline L; features F; delta D when F; product P (F);
     std::fs::write(&path, text).expect("written");
     let path = path.to_str().expect("a name");
     assert_eq!(mazurka(&["check", path]).code, 0);
-    let said = mazurka(&["check", path, "--product", "P"]);
-    assert!(said.code == 1 && said.out.contains("line 2"), "{said:?}");
-    let said = mazurka(&["check", path, "--product", "Q"]);
-    assert!(said.code == 3 && said.err.contains("A0252"), "{said:?}");
+    let result = mazurka(&["check", path, "--product", "P"]);
+    assert!(
+        result.code == 1 && result.out.contains("line 2"),
+        "{result:?}"
+    );
+    let result = mazurka(&["check", path, "--product", "Q"]);
+    assert!(
+        result.code == 3 && result.err.contains("A0252"),
+        "{result:?}"
+    );
 }
 
 /// A temporary file with a program.
@@ -344,7 +358,7 @@ fn written(text: &str) -> tempfile::NamedTempFile {
 }
 
 #[test]
-fn differences_are_told_by_name() {
+fn differences_are_shown_by_name() {
     let file = written(
         "module A; exception E1; interface I { Unit a(); Unit b(); }
 class K implements I {
@@ -356,19 +370,19 @@ class K implements I {
 ",
     );
     let name = file.path().to_str().expect("a name");
-    let said = mazurka(&["check", name, "--keep-going"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let lines: Vec<&str> = { said.out.lines() }
+    let result = mazurka(&["check", name, "--keep-going"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let lines: Vec<&str> = { result.out.lines() }
         .filter(|l| l.contains(" in the one, "))
         .collect();
-    assert_eq!(lines.len(), 1, "{said:?}");
+    assert_eq!(lines.len(), 1, "{result:?}");
     let line = lines[0].trim();
     assert!(
         line.starts_with("K1 = ") && line.contains("alive"),
         "{line}"
     );
-    let said = mazurka(&["check", name, "--observe", "K.f"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["check", name, "--observe", "K.f"]);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
 #[test]
@@ -383,24 +397,31 @@ class C implements I {
     );
     let name = file.path().to_str().expect("a name");
     let schedule = "0 0.0 0.0 0.0 0.1";
-    let said = mazurka(&["run", name, "--schedule", schedule, "--format", "chart"]);
+    let result = mazurka(&["run", name, "--schedule", schedule, "--format", "chart"]);
     let bars = |sign: &str| {
-        { said.out.lines() }
+        { result.out.lines() }
             .filter(|l| l.trim_end().ends_with(sign))
             .count()
     };
-    assert_eq!((bars("m() [0.0] ┆"), bars("m [0.0] …")), (1, 1), "{said:?}");
+    assert_eq!(
+        (bars("m() [0.0] ┆"), bars("m [0.0] …")),
+        (1, 1),
+        "{result:?}"
+    );
 }
 
 #[test]
-fn an_evil_type_or_value_is_soon_done_with() {
+fn a_huge_type_or_value_is_refused_quickly() {
     let synonyms: String = (1..30)
         .map(|n| format!("type T{n} = Pair<T{}, T{}>;\n", n - 1, n - 1))
         .collect();
     let types = format!("module A; type T0 = Int; {synonyms} def Int f(T29 x) = 1; {{ skip; }}");
     let file = written(&types);
-    let said = mazurka(&["check", file.path().to_str().expect("a name")]);
-    assert!(said.code == 3 && said.err.contains("A0112"), "{said:?}");
+    let result = mazurka(&["check", file.path().to_str().expect("a name")]);
+    assert!(
+        result.code == 3 && result.err.contains("A0112"),
+        "{result:?}"
+    );
     let file = written(
         "module A; data N = Z | S(N, N);
 def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
@@ -409,6 +430,9 @@ class C implements I { N z = Z; Int w = 0; Unit m(Int k) { z = p(Z, 50); w = w *
 { I c = new C(); c!m(0); c!m(1); }
 ",
     );
-    let said = mazurka(&["check", file.path().to_str().expect("a name")]);
-    assert!(said.code == 1 && said.out.contains("C1.w"), "{said:?}");
+    let result = mazurka(&["check", file.path().to_str().expect("a name")]);
+    assert!(
+        result.code == 1 && result.out.contains("C1.w"),
+        "{result:?}"
+    );
 }

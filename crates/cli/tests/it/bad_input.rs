@@ -3,20 +3,23 @@
 use crate::support::{CommandResult, mazurka, with_input};
 
 #[track_caller]
-fn refused(said: &CommandResult, words: &[&str]) {
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.out.is_empty(), "{said:?}");
+fn refused(result: &CommandResult, words: &[&str]) {
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.out.is_empty(), "{result:?}");
     for word in words {
-        assert!(said.err.contains(word), "`{word}` is missing in {said:?}");
+        assert!(
+            result.err.contains(word),
+            "`{word}` is missing in {result:?}"
+        );
     }
     assert!(
-        !said.err.contains("panicked") && !said.err.contains("internal error"),
-        "{said:?}"
+        !result.err.contains("panicked") && !result.err.contains("internal error"),
+        "{result:?}"
     );
 }
 
 #[test]
-fn files_that_are_none() {
+fn files_that_cannot_be_read_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     refused(
@@ -45,14 +48,14 @@ fn files_that_are_none() {
 #[test]
 fn every_mistake_in_one_run_with_its_place() {
     let program = "var x: int = 0\nprocess {\n  x = 1;\n  y := 2\n}\n";
-    let said = with_input(&["check", "-"], program);
-    refused(&said, &["error[M", "standard input:3:", "x = 1"]);
-    let said = with_input(
+    let result = with_input(&["check", "-"], program);
+    refused(&result, &["error[M", "standard input:3:", "x = 1"]);
+    let result = with_input(
         &["check", "-"],
         "var x: int = 0\nprocess {\n  xx := true;\n  x := false\n}\n",
     );
     refused(
-        &said,
+        &result,
         &[
             "standard input:3:",
             "standard input:4:",
@@ -62,7 +65,7 @@ fn every_mistake_in_one_run_with_its_place() {
 }
 
 #[test]
-fn what_cannot_be_explored_yet_says_so() {
+fn unsupported_programs_are_refused() {
     let symbolic = with_input(&["permute", "-"], "var x: int\nprocess { x := x + 1 }");
     refused(&symbolic, &["`x`", "--set"]);
     let given = with_input(
@@ -81,16 +84,16 @@ fn what_cannot_be_explored_yet_says_so() {
 
 #[test]
 fn settings_of_unknown_names() {
-    let said = with_input(
+    let result = with_input(
         &["check", "-", "--set", "M=3"],
         "const N = 2 var x: int = N process { x := 1 }",
     );
-    refused(&said, &["M"]);
-    let said = with_input(
+    refused(&result, &["M"]);
+    let result = with_input(
         &["check", "-", "--set", "N=many"],
         "const N = 2 var x: int = N process { x := 1 }",
     );
-    refused(&said, &["N"]);
+    refused(&result, &["N"]);
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn schedules_that_do_not_fit() {
 }
 
 #[test]
-fn records_that_are_none() {
+fn files_that_are_not_records_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("bad.json");
     let path = path.to_string_lossy();
@@ -120,15 +123,15 @@ fn records_that_are_none() {
 }
 
 #[test]
-fn an_empty_program_is_no_crash() {
+fn an_empty_program_does_not_crash() {
     for text in ["", "\n", "\u{feff}", "\0", "}", "process", "▷", "/*"] {
-        let said = with_input(&["check", "-"], text);
-        assert!([0, 3].contains(&said.code), "{text:?}: {said:?}");
+        let result = with_input(&["check", "-"], text);
+        assert!([0, 3].contains(&result.code), "{text:?}: {result:?}");
     }
 }
 
 #[test]
-fn the_deepest_programs_are_no_crash() {
+fn the_deepest_programs_do_not_crash() {
     let nested = |open: &str, close: &str| {
         let (open, close) = (open.repeat(127), close.repeat(127));
         let head = "var x: i8 = 0 var b: bool = false";
@@ -157,12 +160,12 @@ fn the_deepest_programs_are_no_crash() {
             &["prove", "-", "--goal", "[*] x < 2", "--max-steps", "200"],
             &["run", "-"],
         ] {
-            let said = with_input(args, &program);
+            let result = with_input(args, &program);
             assert!(
-                [0, 1, 2, 3].contains(&said.code),
-                "{open} {args:?}: {said:?}"
+                [0, 1, 2, 3].contains(&result.code),
+                "{open} {args:?}: {result:?}"
             );
-            assert!(!said.err.contains("M0407"), "{open} {args:?}: {said:?}");
+            assert!(!result.err.contains("M0407"), "{open} {args:?}: {result:?}");
         }
     }
 }

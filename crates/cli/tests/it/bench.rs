@@ -3,10 +3,10 @@
 use crate::support::mazurka;
 
 #[test]
-fn a_quick_look_counts_exactly() {
-    let said = mazurka(&["bench", "--quick", "--repeat", "1", "--format", "json"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let json = said.json();
+fn quick_measurements_count_exactly() {
+    let result = mazurka(&["bench", "--quick", "--repeat", "1", "--format", "json"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    let json = result.json();
     assert_eq!(json["version"], 2);
     assert_eq!(json["quick"], true);
     let rows = json["rows"].as_array().expect("rows");
@@ -34,27 +34,35 @@ fn the_table_names_the_clock_and_the_peers_and_if_asked_the_target() {
     for word in ["target", "50.0 k", "reached", "missed"] {
         assert!(!plain.out.contains(word), "`{word}` in {}", plain.out);
     }
-    let asked = mazurka(&[&args[..], &["--targets"]].concat());
+    let with_targets = mazurka(&[&args[..], &["--targets"]].concat());
     for word in ["Nidhugg 500", "target", "50.0 k", "targets: "] {
-        assert!(asked.out.contains(word), "no `{word}` in {}", asked.out);
+        assert!(
+            with_targets.out.contains(word),
+            "no `{word}` in {}",
+            with_targets.out
+        );
     }
 }
 
 #[test]
-fn what_takes_too_long_is_cut_and_says_so() {
+fn a_search_that_takes_too_long_is_cut() {
     let args = ["bench", "--algorithm", "naive", "--filter", "readers(16)"];
-    let said = mazurka(&[&args[..], &["--time-limit", "50ms"]].concat());
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("cut: --time-limit 0.05"), "{}", said.out);
+    let result = mazurka(&[&args[..], &["--time-limit", "50ms"]].concat());
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(
+        result.out.contains("cut: --time-limit 0.05"),
+        "{}",
+        result.out
+    );
     let allowed = mazurka(&[&args[..], &["--time-limit", "50ms", "--allow-inconclusive"]].concat());
     assert_eq!(allowed.code, 0, "{allowed:?}");
 }
 
 #[test]
-fn a_name_that_is_none_lists_those_there_are() {
-    let said = mazurka(&["bench", "--filter", "no such program"]);
-    assert_eq!(said.code, 3);
-    assert!(said.err.contains("writers(9)"), "{}", said.err);
+fn an_unknown_name_lists_the_known_ones() {
+    let result = mazurka(&["bench", "--filter", "no such program"]);
+    assert_eq!(result.code, 3);
+    assert!(result.err.contains("writers(9)"), "{}", result.err);
 }
 
 #[test]
@@ -62,9 +70,9 @@ fn files_are_measured_in_place_of_the_programs_of_the_papers() {
     let file = "corpus/maz/writers/program.maz";
     let flags = ["--repeat", "1", "--format", "json", "--algorithm"];
     let ask = |set: &str| {
-        let said = mazurka(&[&["bench", file, "--set", set], &flags[..], &["optimal"]].concat());
-        assert_eq!(said.code, 0, "{said:?}");
-        said.json()["rows"][0].clone()
+        let result = mazurka(&[&["bench", file, "--set", set], &flags[..], &["optimal"]].concat());
+        assert_eq!(result.code, 0, "{result:?}");
+        result.json()["rows"][0].clone()
     };
     // A size without published figures: n writers have n! orders.
     let row = ask("N=4");
@@ -91,8 +99,8 @@ fn files_that_cannot_be_measured_are_refused() {
             "M",
         ),
     ] {
-        let said = mazurka(args);
-        assert_eq!(said.code, 3, "{args:?}: {said:?}");
-        assert!(said.err.contains(words), "{args:?}: {said:?}");
+        let result = mazurka(args);
+        assert_eq!(result.code, 3, "{args:?}: {result:?}");
+        assert!(result.err.contains(words), "{args:?}: {result:?}");
     }
 }

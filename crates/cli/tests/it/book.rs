@@ -1,9 +1,9 @@
 //! Tests the book: a reader who writes its programs into an empty folder and types its commands
-//! gets what the book shows.
+//! gets the output that the book shows.
 //!
 //! A program follows a line that names its file, `Write this to `counter.maz`:`. A command is in a
-//! `console` block, after `$`, with its output below it. There `…` stands for anything: on a line
-//! of its own for any lines, within a line for any text. `.ci/tour` runs the `cargo` commands.
+//! `console` block, after `$`, with its output below it. In an output `…` matches any lines if it
+//! is alone on a line, and any text within a line. `.ci/tour` runs the `cargo` commands.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn words(command: &str) -> (Vec<String>, Option<String>) {
     }
 }
 
-/// Whether a line is as shown, where `…` stands for any text.
+/// Whether a line is as shown, where `…` matches any text.
 fn is_line(line: &str, shown: &str) -> bool {
     let mut parts = shown.split('…');
     let first = parts.next().unwrap_or("");
@@ -93,7 +93,7 @@ fn is_line(line: &str, shown: &str) -> bool {
     }
 }
 
-/// Whether an output is as shown, where `…` on a line of its own stands for any lines.
+/// Whether an output is as shown, where `…` alone on a line matches any lines.
 fn is_shown(output: &[&str], shown: &[&str]) -> bool {
     match shown.split_first() {
         None => output.is_empty(),
@@ -105,7 +105,7 @@ fn is_shown(output: &[&str], shown: &[&str]) -> bool {
 }
 
 #[test]
-fn dots_stand_for_anything() {
+fn dots_match_anything() {
     assert!(is_line("seconds  0.01", "seconds  …"));
     assert!(is_line("a b c", "a … c") && !is_line("a b d", "a … c"));
     assert!(is_line("same", "same") && !is_line("same", "sam"));
@@ -179,11 +179,11 @@ impl Reader {
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(&path, text).expect("a file");
         if file.ends_with(".maz") {
-            let (code, said) = self.run(&["fmt", "--check", file].map(str::to_owned));
+            let (code, result) = self.run(&["fmt", "--check", file].map(str::to_owned));
             assert_eq!(
                 code,
                 0,
-                "{}: {file} is not formatted\n{said}",
+                "{}: {file} is not formatted\n{result}",
                 self.page.display()
             );
         }
@@ -217,19 +217,19 @@ impl Reader {
             };
             let (words, to) = words(command);
             self.unused.retain(|file| !mentions(&words, file));
-            let (code, said) = self.run(&words);
+            let (code, result) = self.run(&words);
             self.commands += 1;
             let here = self.page.display();
-            assert!(code <= 2, "{here}: `{command}`: exit code {code}\n{said}");
+            assert!(code <= 2, "{here}: `{command}`: exit code {code}\n{result}");
             if let Some(to) = to {
                 assert!(shown.is_empty(), "{here}: `{command}` prints nothing");
-                fs::write(self.folder.path().join(to), said).expect("a file");
+                fs::write(self.folder.path().join(to), result).expect("a file");
                 continue;
             }
-            let output: Vec<&str> = said.trim_end().lines().collect();
+            let output: Vec<&str> = result.trim_end().lines().collect();
             assert!(
                 is_shown(&output, &shown),
-                "{here}: `{command}` prints\n{said}"
+                "{here}: `{command}` prints\n{result}"
             );
         }
     }
@@ -243,9 +243,9 @@ impl Reader {
         command.current_dir(self.folder.path()).args(words);
         command.stdin(Stdio::null()).stdout(file).stderr(again);
         let status = command.status().expect("the binary starts");
-        let said = fs::read_to_string(&out).expect("UTF-8");
+        let result = fs::read_to_string(&out).expect("UTF-8");
         fs::remove_file(out).expect("the file");
-        (status.code().unwrap_or(-1), said)
+        (status.code().unwrap_or(-1), result)
     }
 
     /// Checks that the pictures that the commands of a page draw are those beside the page.
@@ -317,17 +317,17 @@ fn every_page_is_in_the_book() {
         .map(str::to_owned)
         .collect();
     listed.sort();
-    let mut there: Vec<String> = Vec::new();
+    let mut files: Vec<String> = Vec::new();
     for folder in ["", "tutorial/", "howto/", "papers/", "proofs/"] {
         for page in pages(&format!("docs/{folder}")) {
             let name = page.file_name().expect("a name").to_string_lossy();
             if name != "SUMMARY.md" {
-                there.push(format!("{folder}{name}"));
+                files.push(format!("{folder}{name}"));
             }
         }
     }
-    there.sort();
-    assert_eq!(listed, there);
+    files.sort();
+    assert_eq!(listed, files);
 }
 
 /// Links in the book lead to existing files and headings.

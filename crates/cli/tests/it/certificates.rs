@@ -17,30 +17,33 @@ fn a_verdict_follows_from_its_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "counter.cert");
     for command in ["check", "explore"] {
-        let said = mazurka(&[command, LOCKED, "--certificate", file]);
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = mazurka(&[command, LOCKED, "--certificate", file]);
+        assert_eq!(result.code, 0, "{result:?}");
         assert!(
-            said.err.contains("certificate: a tree of 2 executions"),
-            "{said:?}"
+            result.err.contains("certificate: a tree of 2 executions"),
+            "{result:?}"
         );
-        let said = mazurka(&["check-certificate", file, "--file", LOCKED]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.out.starts_with("verified: no failure"), "{said:?}");
+        let result = mazurka(&["check-certificate", file, "--file", LOCKED]);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.out.starts_with("verified: no failure"), "{result:?}");
         fs::remove_file(file).expect("it was saved");
     }
 }
 
 #[test]
-fn a_program_with_loops_has_its_states_for_evidence() {
+fn the_evidence_for_a_program_with_loops_is_its_states() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "spin.cert");
     let spin = "var x: int = 0 process { while x == 0 { skip } } process { x := 1 }";
-    let said = with_input(&["check", "-", "--certificate", file], spin);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("states that no step leaves"), "{said:?}");
-    let said = mazurka(&["check-certificate", file]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("no livelock"), "{said:?}");
+    let result = with_input(&["check", "-", "--certificate", file], spin);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(
+        result.err.contains("states that no step leaves"),
+        "{result:?}"
+    );
+    let result = mazurka(&["check-certificate", file]);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("no livelock"), "{result:?}");
 }
 
 #[test]
@@ -49,11 +52,11 @@ fn temporal_properties_follow_from_ranks() {
     let file = &path(folder.path(), "served.cert");
     let served = "var stop: bool = false eventually stop whenever !stop leads_to stop
         process { while !stop { skip } } process { stop := true }";
-    let said = with_input(&["check", "-", "--certificate", file], served);
-    assert_eq!(said.code, 0, "{said:?}");
-    let said = mazurka(&["check-certificate", file]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("no violated property"), "{said:?}");
+    let result = with_input(&["check", "-", "--certificate", file], served);
+    assert_eq!(result.code, 0, "{result:?}");
+    let result = mazurka(&["check-certificate", file]);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("no violated property"), "{result:?}");
     // Without the ranks of the properties, nothing is shown about them.
     let bytes = fs::read(file).expect("it was saved");
     let evidence = bytes.len() - 1;
@@ -62,7 +65,7 @@ fn temporal_properties_follow_from_ranks() {
 }
 
 #[test]
-fn what_is_not_shown_has_no_certificate() {
+fn unverified_programs_have_no_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "none.cert");
     let cases = [
@@ -79,9 +82,9 @@ fn what_is_not_shown_has_no_certificate() {
         ),
     ];
     for (program, code, why) in cases {
-        let said = with_input(&["check", "-", "--certificate", file], program);
-        assert_eq!(said.code, code, "{said:?}");
-        assert!(said.err.contains(why), "{said:?}");
+        let result = with_input(&["check", "-", "--certificate", file], program);
+        assert_eq!(result.code, code, "{result:?}");
+        assert!(result.err.contains(why), "{result:?}");
         assert!(!Path::new(file).exists(), "{program}");
     }
 }
@@ -98,18 +101,21 @@ fn a_certificate_that_was_changed_is_refused_by_name() {
     less.truncate(evidence);
     let length = whole.len() - less.len();
     fs::write(file, &less).expect("a file");
-    let said = mazurka(&["check-certificate", file]);
-    assert_eq!(said.code, 3, "{length} bytes less: {said:?}");
+    let result = mazurka(&["check-certificate", file]);
+    assert_eq!(result.code, 3, "{length} bytes less: {result:?}");
     fs::write(file, "no certificate").expect("a file");
-    let said = mazurka(&["check-certificate", file]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("this is not a certificate"), "{said:?}");
+    let result = mazurka(&["check-certificate", file]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(
+        result.err.contains("this is not a certificate"),
+        "{result:?}"
+    );
     fs::write(file, &whole).expect("a file");
-    let said = mazurka(&["check-certificate", file, "--file", "examples/counter.maz"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("about another program"), "{said:?}");
-    let said = mazurka(&["check-certificate", "no-such-file"]);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&["check-certificate", file, "--file", "examples/counter.maz"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("about another program"), "{result:?}");
+    let result = mazurka(&["check-certificate", "no-such-file"]);
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
@@ -117,8 +123,8 @@ fn evidence_without_a_run_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "writers.cert");
     let writers = "var x: int = 0 process { x := 1 } process { x := 1 }";
-    let said = with_input(&["check", "-", "--certificate", file], writers);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["check", "-", "--certificate", file], writers);
+    assert_eq!(result.code, 0, "{result:?}");
     let mut bytes = fs::read(file).expect("it was saved");
     // A tree of two runs of two steps: eight bytes and the end of the root, after the byte with
     // their number. One run has four.
@@ -127,7 +133,10 @@ fn evidence_without_a_run_is_rejected() {
     bytes[at] = 4;
     bytes.truncate(at + 5);
     fs::write(file, &bytes).expect("a file");
-    let said = mazurka(&["check-certificate", file]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("a race that is not reversed"), "{said:?}");
+    let result = mazurka(&["check-certificate", file]);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(
+        result.out.contains("a race that is not reversed"),
+        "{result:?}"
+    );
 }

@@ -1,5 +1,5 @@
-//! Unbounded channels: every command says that it has hit the limit, and none takes what it has not
-//! explored for verified or for a deadlock.
+//! Unbounded channels: every command reports that it has hit the limit. No command reports
+//! unexplored runs as verified or as a deadlock.
 
 use crate::support::with_input;
 
@@ -25,23 +25,23 @@ fn the_limit_is_named_by_every_command() {
         &["permute", "--schedule", "0 0 0"],
     ];
     for command in commands {
-        let said = with_input(&[&command[..1], &["-"], &command[1..]].concat(), ENDLESS);
-        assert_eq!(said.code, 2, "{command:?}: {said:?}");
-        assert!(said.out.contains(LIMIT), "{command:?}: {said:?}");
+        let result = with_input(&[&command[..1], &["-"], &command[1..]].concat(), ENDLESS);
+        assert_eq!(result.code, 2, "{command:?}: {result:?}");
+        assert!(result.out.contains(LIMIT), "{command:?}: {result:?}");
     }
-    let said = with_input(&["prove", "-"], ENDLESS);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("without a capacity"), "{said:?}");
+    let result = with_input(&["prove", "-"], ENDLESS);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("without a capacity"), "{result:?}");
     let record = with_input(&["check", "-", "--format", "json"], ENDLESS).json();
     assert_eq!(record["scope"]["bounds"][0]["bound"], "max-messages");
     assert_eq!(record["scope"]["bounds"][0]["value"], 2);
 }
 
 #[test]
-fn what_stays_within_the_limit_is_decided() {
-    let said = with_input(&["check", "-", "--set", "N=3"], ENDLESS);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.first_line().contains("deadlock"), "{said:?}");
+fn programs_within_the_limit_are_decided() {
+    let result = with_input(&["check", "-", "--set", "N=3"], ENDLESS);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.first_line().contains("deadlock"), "{result:?}");
     let sum = "chan c[..]: int var s: int = 0 ensures s == 6 && len(c) == 0
         process { for i in 1..4 { c ! i } }
         process { let x = 0; for i in 0..3 { c ? x; s := s + x } }";
@@ -49,9 +49,9 @@ fn what_stays_within_the_limit_is_decided() {
     // A failure is real, whatever other runs send.
     let fails = "chan c[..2]: int process p { c ! 1; c ! 2; c ! 3; error }
         process q { let x = 0; for i in 0..3 { c ? x } }";
-    let said = with_input(&["check", "-"], fails);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.first_line().contains("failure"), "{said:?}");
+    let result = with_input(&["check", "-"], fails);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.first_line().contains("failure"), "{result:?}");
     // A process that tries to send never finds the channel full.
     let tries = "chan c[..]: int process { let ok = try c ! 1; assert ok }
         process { let x = 0; select { c ? x |> skip [] c ! 2 |> skip }; assert x < 2 }";
@@ -80,9 +80,9 @@ fn witnesses_have_what_enables_their_steps() {
         process q { let k = 0; c ? k; c ? k; d ! k }
         process r { let l = 0; d ? l; assert l == 1 }";
     for command in ["check", "explore"] {
-        let said = with_input(&[command, "-", "--format", "json"], program);
-        let record = said.json();
-        assert_eq!(record["verdict"], "violated", "{said:?}");
+        let result = with_input(&[command, "-", "--format", "json"], program);
+        let record = result.json();
+        assert_eq!(record["verdict"], "violated", "{result:?}");
         for witness in record["witnesses"].as_array().expect("witnesses") {
             let schedule = witness["runs"][0]["schedule"].as_str().expect("a schedule");
             let again = with_input(&["run", "-", "--schedule", schedule], program);

@@ -1,18 +1,18 @@
 //! `explore --checkpoint` and `--resume`, as a user sees them.
 
-use crate::support::{command, said};
+use crate::support::{command, run_command};
 
 const WRITERS: &str = "corpus/maz/writers/program.maz";
 
 #[test]
-fn a_search_that_is_broken_off_goes_on() {
+fn a_stopped_search_can_be_continued() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("later.json");
     let explore = |more: &[&str], flag: &str| {
         let mut command = command();
         command.args(["explore", WRITERS, "--set", "N=7", "--format", "json"]);
         command.args(more).arg(flag).arg(&file);
-        said(&mut command, "")
+        run_command(&mut command, "")
     };
     let first = explore(&["--max-executions", "1000"], "--checkpoint");
     assert_eq!(first.code, 2, "{first:?}");
@@ -23,7 +23,7 @@ fn a_search_that_is_broken_off_goes_on() {
     assert!(first.err.contains("--resume"), "{}", first.err);
     let second = explore(&["--max-executions", "1500", "--jobs", "2"], "--resume");
     assert_eq!(second.code, 2, "{second:?}");
-    assert!(second.err.contains("to go on"), "{}", second.err);
+    assert!(second.err.contains("to continue"), "{}", second.err);
     let short = explore(&["--max-executions", "1"], "--resume");
     assert!(short.err.contains("no part"), "{}", short.err);
     let last = explore(&[], "--resume");
@@ -34,7 +34,7 @@ fn a_search_that_is_broken_off_goes_on() {
     let other = folder.path().join("never.json");
     let mut whole = command();
     whole.args(["explore", WRITERS, "--checkpoint"]).arg(&other);
-    assert_eq!(said(&mut whole, "").code, 0);
+    assert_eq!(run_command(&mut whole, "").code, 0);
     assert!(!other.exists());
 
     for (more, why) in [
@@ -53,7 +53,7 @@ fn a_search_that_is_broken_off_goes_on() {
 }
 
 #[test]
-fn what_is_no_checkpoint_is_refused() {
+fn a_file_that_is_not_a_checkpoint_is_refused() {
     for (file, why) in [
         (WRITERS, "not a checkpoint"),
         ("corpus/maz", "directory"),
@@ -61,7 +61,7 @@ fn what_is_no_checkpoint_is_refused() {
     ] {
         let mut command = command();
         command.args(["explore", WRITERS, "--resume", file]);
-        let refused = said(&mut command, "");
+        let refused = run_command(&mut command, "");
         assert_eq!(refused.code, 3, "{refused:?}");
         assert!(refused.err.contains(why), "{}", refused.err);
     }
@@ -73,7 +73,7 @@ fn saved(file: &std::path::Path) -> impl Fn(&str) -> crate::support::CommandResu
         let mut command = command();
         command.args(["explore", WRITERS, "--set", "N=7", "--max-executions"]);
         command.args(["1000", "--jobs", "1", flag]).arg(file);
-        said(&mut command, "")
+        run_command(&mut command, "")
     };
     assert_eq!(explore("--checkpoint").code, 2);
     explore
@@ -85,10 +85,10 @@ fn a_checkpoint_of_another_format_is_refused() {
     let file = folder.path().join("later.json");
     let explore = saved(&file);
     let text = std::fs::read_to_string(&file).expect("a checkpoint");
-    let made: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(made["checkpoint"], 3);
+    let saved_json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(saved_json["checkpoint"], 3);
     for (version, why) in [(1, "(format 1)"), (2, "(format 2)"), (999, "(format 999)")] {
-        let mut other = made.clone();
+        let mut other = saved_json.clone();
         other["checkpoint"] = version.into();
         std::fs::write(&file, other.to_string()).expect("it can be written");
         let refused = explore("--resume");
@@ -145,16 +145,16 @@ fn a_damaged_checkpoint_is_refused() {
 }
 
 #[test]
-fn a_limit_without_a_checkpoint_says_how_to_make_one() {
+fn a_limit_without_a_checkpoint_explains_how_to_make_one() {
     let mut limited = command();
     limited.args(["explore", WRITERS, "--set", "N=7", "--max-executions", "9"]);
-    let limited = said(&mut limited, "");
+    let limited = run_command(&mut limited, "");
     assert_eq!(limited.code, 2);
     assert!(limited.err.contains("--checkpoint FILE"), "{}", limited.err);
 }
 
 #[test]
-fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
+fn a_killed_search_continues_from_the_last_checkpoint() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("later.json");
     let explore = |flag: &str, more: &[&str]| {
@@ -171,7 +171,7 @@ fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
     }
     killed.kill().expect("it can be killed");
     assert!(!killed.wait().expect("a child").success());
-    let last = said(&mut explore("--resume", &[]), "");
+    let last = run_command(&mut explore("--resume", &[]), "");
     assert_eq!((last.code, last.err.as_str()), (0, ""), "{last:?}");
     assert_eq!(last.json()["traces"], 362_880);
 
@@ -180,6 +180,6 @@ fn a_search_that_is_killed_goes_on_from_what_was_saved_last() {
     let mut whole = command();
     whole.args(["explore", WRITERS, "--set", "N=7", "--checkpoint"]);
     whole.arg(&file).args(["--checkpoint-every", "0s"]);
-    assert_eq!(said(&mut whole, "").code, 0);
+    assert_eq!(run_command(&mut whole, "").code, 0);
     assert!(!file.exists());
 }

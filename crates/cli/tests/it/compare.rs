@@ -23,19 +23,19 @@ const N: &str = "var n: i8  var r: int = 0  process { if n > 3 { r := 1 } else {
 #[test]
 fn unknown_values_are_the_same_in_both() {
     let other = N.replace("n > 3", "n >= 3");
-    let said = compare(N, &other, &["--format", "json"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let told = said.json();
-    assert_eq!(told["difference"]["of"], 1);
-    assert_eq!(told["difference"]["run"]["inputs"][0]["value"], "3");
-    let said = compare(N, &other, &["--set", "n=4"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    // A value that only the other program asks for is shown.
+    let result = compare(N, &other, &["--format", "json"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let record = result.json();
+    assert_eq!(record["difference"]["of"], 1);
+    assert_eq!(record["difference"]["run"]["inputs"][0]["value"], "3");
+    let result = compare(N, &other, &["--set", "n=4"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    // The value of an input that only the other program has is shown.
     let asks = "var x: int = 0  process { let a = input(bool); if a { x := 1 } }";
     let chooses = "var x: int = 0  process { x := choose(0..2) }";
-    let said = compare(asks, chooses, &[]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("for 0#0 = "), "{said:?}");
+    let result = compare(asks, chooses, &[]);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("for 0#0 = "), "{result:?}");
     assert_eq!(compare(chooses, asks, &["--within"]).code, 0);
     // `requires` counts.
     let fewer = format!("{N} requires n > 0");
@@ -46,7 +46,7 @@ fn unknown_values_are_the_same_in_both() {
 }
 
 #[test]
-fn endings_are_told_apart() {
+fn endings_are_distinguished() {
     let ends = "var x: int = 0  process { x := 1 }";
     let fails = "var x: int = 0  process { x := 1; assert x != 1 }";
     let waits = "var x: int = 0  process { x := 1; await x == 0 }";
@@ -55,9 +55,9 @@ fn endings_are_told_apart() {
         (ends, waits, "a deadlock, with x = 1"),
         (fails, ends, "the end, with x = 1"),
     ] {
-        let said = compare(one, two, &[]);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains(says), "{said:?}");
+        let result = compare(one, two, &[]);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains(says), "{result:?}");
     }
 }
 
@@ -65,11 +65,11 @@ fn endings_are_told_apart() {
 fn a_run_without_an_end_has_no_outcome() {
     let ends = "var x: int = 0  process { x := 1 }";
     let loops = "var x: int = 0  process { while x == 0 { x := choose(0..2) } }";
-    let said = compare(ends, loops, &[]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = compare(ends, loops, &[]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.contains("without an end are not compared"),
-        "{said:?}"
+        result.out.contains("without an end are not compared"),
+        "{result:?}"
     );
 }
 
@@ -77,9 +77,9 @@ fn a_run_without_an_end_has_no_outcome() {
 fn a_limit_leaves_it_open() {
     let one = "var x: int = 0  process { x := 1 }  process { x := 2 }";
     let two = "var x: int = 0  process { x := 2; x := 3; x := 1 }  process { x := 2 }";
-    let said = compare(one, two, &["--max-steps", "2"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--max-steps"), "{said:?}");
+    let result = compare(one, two, &["--max-steps", "2"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--max-steps"), "{result:?}");
 }
 
 #[test]
@@ -92,16 +92,16 @@ fn what_cannot_be_compared_is_refused() {
         (x, y, &["--observe", "y"][..], "no shared variable `y`"),
         (x, truth, &[][..], "does not have the same type"),
     ] {
-        let said = compare(one, two, flags);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains(says), "{said:?}");
+        let result = compare(one, two, flags);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains(says), "{result:?}");
     }
     assert_eq!(compare(x, y, &["--observe", "x"]).code, 0);
     // Synchronisation objects are not part of the result.
     let takes = "semaphore s = 1  var x: int = 0  process { x := 1; acquire(s) }";
     assert_eq!(compare(x, takes, &[]).code, 0);
-    let said = with_input(&["compare", "-", "-"], x);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = with_input(&["compare", "-", "-"], x);
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
@@ -124,14 +124,14 @@ fn actors_are_compared_by_what_they_observe() {
     };
     assert_eq!(compare(&[]).code, 1, "{:?}", compare(&[]));
     assert_eq!(compare(&["--within"]).code, 0);
-    let said = mazurka(&["compare", &free, &fixed, "--observe", "C"]);
+    let result = mazurka(&["compare", &free, &fixed, "--observe", "C"]);
     assert!(
-        said.code == 3 && said.err.contains("by their output"),
-        "{said:?}"
+        result.code == 3 && result.err.contains("by their output"),
+        "{result:?}"
     );
-    let said = mazurka(&["compare", &free, "examples/counter.maz"]);
+    let result = mazurka(&["compare", &free, "examples/counter.maz"]);
     assert!(
-        said.code == 3 && said.err.contains("two languages"),
-        "{said:?}"
+        result.code == 3 && result.err.contains("two languages"),
+        "{result:?}"
     );
 }

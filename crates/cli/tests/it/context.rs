@@ -38,45 +38,45 @@ fn the_switches_are_in_the_record() {
 }
 
 #[test]
-fn as_printed_it_verifies_nothing() {
-    let said = explore(LOSES, &["--paper"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--paper loses states"), "{said:?}");
+fn as_printed_the_engine_verifies_nothing() {
+    let result = explore(LOSES, &["--paper"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--paper loses states"), "{result:?}");
     assert_eq!(explore(LOSES, &[]).code, 0);
 }
 
 #[test]
 fn violations_are_found_and_replay() {
-    let said = explore("examples/philosophers.maz", &[]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = explore("examples/philosophers.maz", &[]);
+    assert_eq!(result.code, 1, "{result:?}");
     assert!(
-        said.out.contains("deadlocked runs that were met"),
-        "{said:?}"
+        result.out.contains("deadlocked runs that were met"),
+        "{result:?}"
     );
-    assert!(said.out.contains("mazurka run"), "{said:?}");
+    assert!(result.out.contains("mazurka run"), "{result:?}");
 }
 
 #[test]
-fn the_switches_are_of_this_engine_alone() {
+fn other_engines_refuse_the_switches() {
     for flag in ["--no-anticipate", "--no-guide", "--wakeup", "--paper"] {
-        let said = mazurka(&["explore", LOSES, "--algorithm", "source", flag]);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("--algorithm context"), "{said:?}");
+        let result = mazurka(&["explore", LOSES, "--algorithm", "source", flag]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("--algorithm context"), "{result:?}");
     }
 }
 
 #[test]
-fn it_cannot_be_saved() {
-    let said = explore(LOSES, &["--checkpoint", "nowhere.json"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("compares states"), "{said:?}");
+fn context_has_no_checkpoints() {
+    let result = explore(LOSES, &["--checkpoint", "nowhere.json"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("compares states"), "{result:?}");
 }
 
 #[test]
-fn it_can_be_drawn() {
-    let said = explore(LOSES, &["--format", "dot"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.starts_with("digraph"), "{said:?}");
+fn the_tree_of_context_is_drawn() {
+    let result = explore(LOSES, &["--format", "dot"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.starts_with("digraph"), "{result:?}");
 }
 
 /// The engine makes several steps at a time to compare states, so it may slightly exceed a limit.

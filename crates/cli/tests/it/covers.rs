@@ -13,17 +13,17 @@ process q { for i in 0..2 { count > 0 |> count := count - 1 } }
 ";
 
 #[test]
-fn what_is_never_reached_is_violated_and_what_was_explored_is_said() {
+fn an_unreached_cover_is_violated_with_the_explored_part() {
     for command in ["check", "explore"] {
-        let said = with_input(&[command, "-"], QUEUE);
-        assert_eq!(said.code, 1, "{said:?}");
+        let result = with_input(&[command, "-"], QUEUE);
+        assert_eq!(result.code, 1, "{result:?}");
         for line in [
             "cover `beyond` is never reached: `count == 3`",
             "never covered: `beyond` holds in no reachable state (",
             "covered: `full` holds after 2 steps: mazurka run - --schedule \"p p\"",
             "covered: `6 / count == 3` holds after 2 steps: mazurka run",
         ] {
-            assert!(said.out.contains(line), "{line}\n{}", said.out);
+            assert!(result.out.contains(line), "{line}\n{}", result.out);
         }
     }
 }
@@ -32,8 +32,8 @@ fn what_is_never_reached_is_violated_and_what_was_explored_is_said() {
 fn covers_count_by_their_names_and_by_their_kind() {
     let check = |property: &str| {
         let args = ["check", "-", "--format", "json", "--property", property];
-        let said = with_input(&args, QUEUE);
-        (said.code, said.json())
+        let result = with_input(&args, QUEUE);
+        (result.code, result.json())
     };
     let (code, record) = check("full");
     assert_eq!(
@@ -63,17 +63,17 @@ fn covers_count_by_their_names_and_by_their_kind() {
 fn a_limit_leaves_it_open() {
     let program = "var x: int = 0 cover x == 50 invariant x < 100
         process { for i in 0..40 { x := x + 1 } }";
-    let said = with_input(&["check", "-", "--max-steps", "20"], program);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = with_input(&["check", "-", "--max-steps", "20"], program);
+    assert_eq!(result.code, 2, "{result:?}");
     let line = "not covered so far: `x == 50` (";
-    assert!(said.out.contains(line), "{}", said.out);
+    assert!(result.out.contains(line), "{}", result.out);
     assert!(
-        said.out.contains("--max-steps 20 was reached"),
+        result.out.contains("--max-steps 20 was reached"),
         "{}",
-        said.out
+        result.out
     );
-    let said = with_input(&["check", "-"], program);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = with_input(&["check", "-"], program);
+    assert_eq!(result.code, 1, "{result:?}");
 }
 
 /// A limit applies to the whole command, not to each cover separately.
@@ -129,17 +129,20 @@ fn a_sample_is_drawn_for_each_cover() {
         "--max-executions",
         "3",
     ];
-    let said = with_input(&args, program);
-    assert!(said.out.contains("covered: `one` holds after"), "{said:?}");
+    let result = with_input(&args, program);
+    assert!(
+        result.out.contains("covered: `one` holds after"),
+        "{result:?}"
+    );
 }
 
 #[test]
 fn values_that_are_not_known_are_found() {
     let program = "var n: i32 var x: int = 0 cover seven: n * n == 49 && x == 1
         cover x == 2 allows nondeterminism process { x := 1 }";
-    let said = with_input(&["check", "-", "--format", "json"], program);
-    assert_eq!(said.code, 1, "{said:?}");
-    let record = said.json();
+    let result = with_input(&["check", "-", "--format", "json"], program);
+    assert_eq!(result.code, 1, "{result:?}");
+    let record = result.json();
     let run = &record["covers"][0]["run"];
     let n: i32 = run["inputs"][0]["value"]
         .as_str()
@@ -150,15 +153,15 @@ fn values_that_are_not_known_are_found() {
     assert_eq!(record["covers"][1]["answer"], "unreached");
 }
 
-/// What happens in the same step as a false `assume` does not count. A failed process stops, but
-/// what it did before counts.
+/// A state in the same step as a false `assume` does not count. A failed process stops, but its
+/// earlier states count.
 #[test]
 fn assumptions_and_failures() {
     let answer = |body: &str| {
         let program =
             format!("var x, y: int = 0 cover x == 1 invariant y < 5 process {{ {body} }}");
-        let said = with_input(&["check", "-", "--format", "json"], &program);
-        said.json()["covers"][0]["answer"]
+        let result = with_input(&["check", "-", "--format", "json"], &program);
+        result.json()["covers"][0]["answer"]
             .as_str()
             .map(str::to_owned)
     };
@@ -173,20 +176,20 @@ fn assumptions_and_failures() {
 }
 
 #[test]
-fn commands_without_it_say_so() {
+fn commands_without_covers_report_that() {
     for command in ["unfold", "permute", "symbolic"] {
-        let said = with_input(&[command, "-"], QUEUE);
-        assert_eq!(said.code, 2, "{command}: {said:?}");
+        let result = with_input(&[command, "-"], QUEUE);
+        assert_eq!(result.code, 2, "{command}: {result:?}");
         let line = "`cover` was not checked";
-        assert!(said.out.contains(line), "{command}: {}", said.out);
+        assert!(result.out.contains(line), "{command}: {}", result.out);
     }
     let proved = format!("{QUEUE}ensures count >= 0");
-    let said = with_input(&["prove", "-"], &proved);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = with_input(&["prove", "-"], &proved);
+    assert_eq!(result.code, 2, "{result:?}");
     let weak = "atomicity access var x: int = 0 cover x == 1 process { x := 1 }";
-    let said = with_input(&["check", "-", "--memory", "rc11"], weak);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("`cover`"), "{said:?}");
+    let result = with_input(&["check", "-", "--memory", "rc11"], weak);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("`cover`"), "{result:?}");
 }
 
 #[test]
@@ -195,10 +198,10 @@ fn a_record_without_a_run_has_nothing_to_replay() {
     let program = "var x: int = 0 cover x == 2 process { x := 1 }";
     std::fs::write(&path, program).expect("a file");
     let file = path.to_str().expect("a name");
-    let said = with_input(&["check", file, "--format", "json"], "");
-    let again = with_input(&["replay", "-"], &said.out);
+    let result = with_input(&["check", file, "--format", "json"], "");
+    let again = with_input(&["replay", "-"], &result.out);
     std::fs::remove_file(&path).expect("it is there");
-    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(result.code, 1, "{result:?}");
     assert_eq!(again.code, 3, "{again:?}");
     assert!(again.err.contains("nothing to replay"), "{again:?}");
     let why = "the violation is a `cover` that no run reaches";
@@ -208,17 +211,17 @@ fn a_record_without_a_run_has_nothing_to_replay() {
 }
 
 #[test]
-fn explorations_with_checkpoints_say_what_looks_for_it() {
+fn explorations_with_checkpoints_name_the_command_for_covers() {
     let folder = std::env::temp_dir().join(format!("mazurka-covers-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let file = |name: &str| folder.join(name).display().to_string();
     let (program, checkpoint) = (file("a.maz"), file("a.json"));
     std::fs::write(&program, QUEUE).expect("a file");
-    let said = with_input(&["explore", &program, "--checkpoint", &checkpoint], "");
+    let result = with_input(&["explore", &program, "--checkpoint", &checkpoint], "");
     // A leftover folder does no harm.
     let _ = std::fs::remove_dir_all(&folder);
-    assert_eq!(said.code, 2, "{said:?}");
+    assert_eq!(result.code, 2, "{result:?}");
     let line =
         format!("explorations with checkpoints do not search for it: `mazurka check {program}`");
-    assert!(said.out.contains(&line), "{said:?}");
+    assert!(result.out.contains(&line), "{result:?}");
 }

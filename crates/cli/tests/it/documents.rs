@@ -1,4 +1,4 @@
-//! The examples in the documents show what really happens.
+//! The examples in the documents show the real output.
 
 use crate::support::{mazurka, root, with_input};
 
@@ -20,22 +20,22 @@ fn blocks(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_programs_of_the_language_reference_do_what_it_says() {
+fn the_programs_of_the_language_reference_have_the_stated_verdicts() {
     let mut tried = 0;
     let all = ["language", "temporal", "memory"];
     let all = all
         .map(|name| document(&format!("docs/{name}.md")))
         .concat();
     for (info, program) in blocks(&all) {
-        let Some(said) = info.strip_prefix("maz ") else {
+        let Some(result) = info.strip_prefix("maz ") else {
             continue;
         };
         // `maz rc11 violated` is checked under that memory model.
-        let (memory, verdict) = said.split_once(' ').unwrap_or(("sc", said));
-        let said = with_input(&["check", "-", "--memory", memory], &program);
+        let (memory, verdict) = result.split_once(' ').unwrap_or(("sc", result));
+        let result = with_input(&["check", "-", "--memory", memory], &program);
         assert!(
-            said.first_line().starts_with(verdict),
-            "{program}\n{said:?}"
+            result.first_line().starts_with(verdict),
+            "{program}\n{result:?}"
         );
         tried += 1;
     }
@@ -54,9 +54,9 @@ fn the_output_in_the_readme_is_real() {
         let args = command
             .strip_prefix("$ cargo run --release -- ")
             .expect("our command");
-        let said = mazurka(&args.split_whitespace().collect::<Vec<_>>());
+        let result = mazurka(&args.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
-            said.out, output,
+            result.out, output,
             "README.md shows something else for `{command}`"
         );
         tried += 1;
@@ -143,9 +143,9 @@ fn the_pictures_of_memory_models_are_what_the_tool_draws() {
         let mut arguments: Vec<&str> = before.split_whitespace().collect();
         arguments.push(schedule);
         arguments.extend(after.split_whitespace());
-        let said = mazurka(&arguments);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert_eq!(said.out, document(file.trim()), "{command}");
+        let result = mazurka(&arguments);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert_eq!(result.out, document(file.trim()), "{command}");
         tried += 1;
     }
     assert_eq!(tried, 5);
@@ -193,7 +193,7 @@ fn arguments(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn commands_say_what_their_pages_show() {
+fn commands_print_what_their_pages_show() {
     let pages = [
         ("docs/papers/guarded-commands.md", 10),
         ("docs/papers/sympaths.md", 10),
@@ -211,15 +211,18 @@ fn commands_say_what_their_pages_show() {
             if info != "console" {
                 continue;
             }
-            let mut said = String::new();
+            let mut result = String::new();
             for line in text.lines() {
                 if let Some(command) = line.strip_prefix("$ mazurka ") {
                     let args = arguments(command);
                     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-                    said = mazurka(&args).out;
+                    result = mazurka(&args).out;
                     tried += 1;
                 } else {
-                    assert!(said.contains(line), "{name}: `{line}` is not in\n{said}");
+                    assert!(
+                        result.contains(line),
+                        "{name}: `{line}` is not in\n{result}"
+                    );
                 }
             }
         }

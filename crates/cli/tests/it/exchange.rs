@@ -44,7 +44,49 @@ const COMMANDS: [(&[&str], &str); 11] = [
     (&["check", "-"], "process { x := }"),
 ];
 
-fn said(command: (&[&str], &str), format: &str) -> CommandResult {
+#[test]
+fn places_in_included_files_name_these_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("in");
+    std::fs::create_dir(&inner).expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(inner.join(name), text).expect("written");
+    write(
+        "lib.maz",
+        "var x: int = 0\nproc bad() { x := 1; assert x == 0 }\n",
+    );
+    write("main.maz", "include \"lib.maz\"\nprocess p { bad() }\n");
+    let said = |format: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_mazurka"))
+            .args(["check", "in/main.maz", "--format", format])
+            .current_dir(folder.path())
+            .output()
+            .expect("the tool");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(
+        said("github").contains("file=in/lib.maz,line=2,"),
+        "{}",
+        said("github")
+    );
+    assert!(said("junit").contains("in/lib.maz:2:"), "{}", said("junit"));
+    let sarif: Value = serde_json::from_str(&said("sarif")).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let uri = |location: &Value| location["physicalLocation"]["artifactLocation"]["uri"].clone();
+    assert_eq!(uri(&result["locations"][0]), "in/lib.maz");
+    let steps = &result["codeFlows"][0]["threadFlows"][0]["locations"];
+    let steps = steps.as_array().expect("steps");
+    assert!(!steps.is_empty(), "{result}");
+    for step in steps {
+        assert_eq!(uri(&step["location"]), "in/lib.maz", "{step}");
+    }
+    let record: Value = serde_json::from_str(&said("json")).expect("JSON");
+    assert_eq!(
+        record["witnesses"][0]["runs"][0]["steps"][0]["file"],
+        "lib.maz"
+    );
+}
+
+fn run_command(command: (&[&str], &str), format: &str) -> CommandResult {
     let (words, input) = command;
     with_input(&[words, &["--format", format]].concat(), input)
 }
@@ -52,8 +94,8 @@ fn said(command: (&[&str], &str), format: &str) -> CommandResult {
 /// The record of each command, if its program has no mistakes, and its output in a format.
 fn all(format: &str) -> Vec<(Option<Value>, CommandResult)> {
     let both = COMMANDS.map(|command| {
-        let record = said(command, "json");
-        let printed = said(command, format);
+        let record = run_command(command, "json");
+        let printed = run_command(command, format);
         assert_eq!(printed.code, record.code, "{printed:?}");
         (Some(record.json()).filter(|_| record.code != 3), printed)
     });
@@ -66,8 +108,8 @@ fn items<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 
 #[test]
 fn sarif_has_every_violation_with_its_runs() {
-    for (record, said) in all("sarif") {
-        let log = said.json();
+    for (record, result) in all("sarif") {
+        let log = result.json();
         fits(&sarif(), &log);
         let run = &log["runs"][0];
         let errors: Vec<&Value> = items(run, "results")
@@ -97,8 +139,11 @@ fn sarif_has_every_violation_with_its_runs() {
                 }
             }
         }
-        let told = items(&run["invocations"][0], "toolExecutionNotifications");
-        assert_eq!(told.len(), 1 + items(&record["scope"], "bounds").len());
+        let notifications = items(&run["invocations"][0], "toolExecutionNotifications");
+        assert_eq!(
+            notifications.len(),
+            1 + items(&record["scope"], "bounds").len()
+        );
     }
 }
 
@@ -122,8 +167,8 @@ fn attribute<'e>(element: &'e Element, name: &str) -> &'e str {
 
 #[test]
 fn junit_counts_its_cases() {
-    for (record, said) in all("junit") {
-        let text = said
+    for (record, result) in all("junit") {
+        let text = result
             .out
             .strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let found = elements(text.expect("a declaration"));
@@ -152,45 +197,47 @@ fn junit_counts_its_cases() {
             named("failure"),
             items(&record, "witnesses").len(),
             "{}",
-            said.out
+            result.out
         );
         let verdict = match (named("failure"), named("error")) {
             (0, 0) => "verified",
             (0, _) => "inconclusive",
             _ => "violated",
         };
-        assert_eq!(record["verdict"], verdict, "{}", said.out);
+        assert_eq!(record["verdict"], verdict, "{}", result.out);
     }
 }
 
 #[test]
 fn line_breaks_of_messages_stay_in_attributes() {
     let program = "var x: int = 0 process { assert x == 1, \"one\\ntwo\" }";
-    let said = with_input(&["check", "-", "--format", "junit"], program);
-    assert!(said.out.contains("one&#10;two"), "{}", said.out);
+    let result = with_input(&["check", "-", "--format", "junit"], program);
+    assert!(result.out.contains("one&#10;two"), "{}", result.out);
 }
 
 #[test]
 fn covers_are_test_cases() {
     let program = "var x: int = 0 cover x == 2 cover one: x == 1 process { x := 1 }";
-    let said = with_input(&["check", "-", "--format", "junit"], program);
+    let result = with_input(&["check", "-", "--format", "junit"], program);
     assert!(
-        said.out
+        result
+            .out
             .contains("<testcase name=\"cover one\" classname=\"stdin\" time=\"0.000\"/>")
     );
     assert!(
-        said.out
+        result
+            .out
             .contains("<failure message=\"`x == 2` is never reached\""),
         "{}",
-        said.out
+        result.out
     );
 }
 
 #[test]
 fn github_annotates_the_files() {
-    for (record, said) in all("github") {
+    for (record, result) in all("github") {
         let mut levels = Vec::new();
-        for line in said.out.lines() {
+        for line in result.out.lines() {
             let command = line.strip_prefix("::").expect("a command");
             let (head, text) = command.split_once("::").expect("a text");
             assert!(!text.is_empty());
@@ -219,27 +266,27 @@ fn github_annotates_the_files() {
             _ => assert!(errors > 0),
         }
     }
-    let said = mazurka(&["check", "examples/counter.maz", "--format", "github"]);
+    let result = mazurka(&["check", "examples/counter.maz", "--format", "github"]);
     let head = "::error file=examples/counter.maz,line=15,col=1,title=failure::failure: ensures";
-    assert!(said.out.starts_with(head), "{}", said.out);
+    assert!(result.out.starts_with(head), "{}", result.out);
 }
 
 #[test]
 fn itf_has_the_states_of_the_run() {
-    for (record, said) in all("itf") {
+    for (record, result) in all("itf") {
         let Some(record) = record else {
-            assert!(said.err.contains("M0101"));
+            assert!(result.err.contains("M0101"));
             continue;
         };
         let witnesses = items(&record, "witnesses").iter();
         let Some(shown) = witnesses.clone().find(|one| !items(one, "runs").is_empty()) else {
             assert!(
-                said.out.is_empty() && said.err.contains("no trace"),
-                "{said:?}"
+                result.out.is_empty() && result.err.contains("no trace"),
+                "{result:?}"
             );
             continue;
         };
-        let trace = said.json();
+        let trace = result.json();
         let vars: Vec<&str> = items(&trace, "vars")
             .iter()
             .filter_map(Value::as_str)
@@ -256,7 +303,7 @@ fn itf_has_the_states_of_the_run() {
 }
 
 #[test]
-fn itf_goes_back_from_the_last_state_to_the_first() {
+fn itf_reconstructs_states_from_the_last_one() {
     let trace = with_input(&["check", "-", "--format", "itf"], RECORDS).json();
     let number = |n: i64| serde_json::json!({ "#bigint": n.to_string() });
     let first = &trace["states"][0];
@@ -271,7 +318,7 @@ fn itf_goes_back_from_the_last_state_to_the_first() {
     );
     assert_eq!((&last["e"], &last["m.ok"][0]), (&"B".into(), &false.into()));
     // A run has a trace, too, and a lasso has a loop.
-    let said = mazurka(&[
+    let result = mazurka(&[
         "run",
         "examples/counter.maz",
         "--schedule",
@@ -279,7 +326,7 @@ fn itf_goes_back_from_the_last_state_to_the_first() {
         "--format",
         "itf",
     ]);
-    assert_eq!(said.json()["states"][4]["x"], number(1));
+    assert_eq!(result.json()["states"][4]["x"], number(1));
     let trace = mazurka(&["check", LIVELOCK, "--format", "itf"]).json();
     let back = trace["loop"].as_u64().expect("it goes round") as usize;
     let states = items(&trace, "states");
@@ -321,11 +368,11 @@ fn cells(text: &str) -> Vec<Vec<String>> {
 fn tables_have_the_counts_of_the_record() {
     let csv = all("csv");
     let markdown = all("markdown");
-    for ((record, said), (_, table)) in csv.into_iter().zip(markdown) {
+    for ((record, result), (_, table)) in csv.into_iter().zip(markdown) {
         let Some(record) = record else {
             continue;
         };
-        let rows = cells(&said.out);
+        let rows = cells(&result.out);
         assert_eq!((rows.len(), rows[0].len()), (2, rows[1].len()));
         for name in [
             "executions",

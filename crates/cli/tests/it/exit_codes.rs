@@ -1,15 +1,16 @@
 //! The exit codes.
 
-use crate::support::{command, mazurka, said, with_input};
+use crate::support::{command, mazurka, run_command, with_input};
 
 const RACE: &str = "var x: int = 0 process { x := 1 } process { x := 2 }";
 
 #[test]
 fn verified_is_0() {
-    let said = mazurka(&["check", "examples/handover.maz"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["check", "examples/handover.maz"]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.first_line()
+        result
+            .first_line()
             .starts_with("verified: no failure, no deadlock, no livelock, deterministic (")
     );
 }
@@ -21,11 +22,13 @@ fn violated_is_1() {
         ("examples/philosophers.maz", "deadlock"),
         ("examples/example5.maz", "not deterministic"),
     ] {
-        let said = mazurka(&["check", file]);
-        assert_eq!(said.code, 1, "{said:?}");
+        let result = mazurka(&["check", file]);
+        assert_eq!(result.code, 1, "{result:?}");
         assert!(
-            said.first_line().starts_with(&format!("violated: {kind}")),
-            "{said:?}"
+            result
+                .first_line()
+                .starts_with(&format!("violated: {kind}")),
+            "{result:?}"
         );
     }
 }
@@ -88,11 +91,11 @@ fn usage_errors_are_3() {
         &["check", "x.maz", "--set", "N"],
         &["completions", "abacus"],
     ] {
-        let said = mazurka(args);
-        assert_eq!(said.code, 3, "{args:?}: {said:?}");
+        let result = mazurka(args);
+        assert_eq!(result.code, 3, "{args:?}: {result:?}");
         assert!(
-            said.out.is_empty() && !said.err.is_empty(),
-            "{args:?}: {said:?}"
+            result.out.is_empty() && !result.err.is_empty(),
+            "{args:?}: {result:?}"
         );
     }
 }
@@ -120,11 +123,15 @@ fn an_answer_that_is_not_certain_may_be_allowed() {
         assert_eq!(strict.code, 2, "{args:?}: {strict:?}");
         let allowed = mazurka(&[args, &["--allow-inconclusive"]].concat());
         assert_eq!(allowed.code, 0, "{args:?}: {allowed:?}");
-        let told = |text: &str| {
+        let without_times = |text: &str| {
             let lines = text.lines().filter(|line| !line.contains("seconds"));
             lines.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(told(&allowed.out), told(&strict.out), "{args:?}");
+        assert_eq!(
+            without_times(&allowed.out),
+            without_times(&strict.out),
+            "{args:?}"
+        );
     }
     // A certain answer keeps its exit code.
     let violated = ["check", "examples/counter.maz", "--allow-inconclusive"];
@@ -142,23 +149,23 @@ fn help_and_version_are_0() {
         &["help", "replay"],
         &["--version"],
     ] {
-        let said = mazurka(args);
-        assert_eq!(said.code, 0, "{args:?}: {said:?}");
-        assert!(!said.out.is_empty());
+        let result = mazurka(args);
+        assert_eq!(result.code, 0, "{args:?}: {result:?}");
+        assert!(!result.out.is_empty());
     }
     for command in ["check", "explore", "run", "replay", "completions"] {
-        let said = mazurka(&[command, "--help"]);
-        assert!(said.out.contains("Examples:"), "{said:?}");
+        let result = mazurka(&[command, "--help"]);
+        assert!(result.out.contains("Examples:"), "{result:?}");
     }
 }
 
 #[test]
 fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let said = mazurka(&["completions", shell]);
-        assert_eq!(said.code, 0);
+        let result = mazurka(&["completions", shell]);
+        assert_eq!(result.code, 0);
         assert!(
-            said.out.contains("explore") && said.out.contains("max-depth"),
+            result.out.contains("explore") && result.out.contains("max-depth"),
             "{shell}"
         );
     }
@@ -179,7 +186,7 @@ fn determinism_decides_when_nothing_else_does() {
 }
 
 #[test]
-fn a_reader_that_leaves_changes_nothing() {
+fn a_closed_pipe_does_not_change_the_exit_code() {
     // The output of a long run does not fit into a pipe without a reader.
     let program = "var x: int = 0 process { for i in 0..3000 { x := x + 1 } }";
     let mut child = command()
@@ -207,11 +214,11 @@ fn colours_only_where_they_are_wanted() {
         !mazurka(&args).out.contains(escape),
         "a pipe is not a terminal"
     );
-    let forced = said(command().args(args).env("CLICOLOR_FORCE", "1"), "");
+    let forced = run_command(command().args(args).env("CLICOLOR_FORCE", "1"), "");
     assert!(forced.out.contains(escape), "{forced:?}");
-    let refused = said(command().args(args).env("NO_COLOR", "1"), "");
+    let refused = run_command(command().args(args).env("NO_COLOR", "1"), "");
     assert!(!refused.out.contains(escape));
-    let wrong = said(
+    let wrong = run_command(
         command().args(["check", "-"]).env("NO_COLOR", "1"),
         "var x: int",
     );
@@ -220,10 +227,10 @@ fn colours_only_where_they_are_wanted() {
 
 #[test]
 fn quiet_leaves_the_first_line() {
-    let said = mazurka(&["check", "examples/counter.maz", "--quiet"]);
-    assert_eq!((said.code, said.out.lines().count()), (1, 1));
-    assert!(said.out.starts_with("violated: "));
-    assert!(said.err.is_empty());
+    let result = mazurka(&["check", "examples/counter.maz", "--quiet"]);
+    assert_eq!((result.code, result.out.lines().count()), (1, 1));
+    assert!(result.out.starts_with("violated: "));
+    assert!(result.err.is_empty());
 }
 
 #[test]
@@ -232,19 +239,19 @@ fn a_seed_always_names_the_same_run() {
     assert_eq!(run("5"), run("5"));
     let runs: std::collections::BTreeSet<String> =
         (0..10).map(|seed| run(&seed.to_string())).collect();
-    assert!(runs.len() > 3, "chance chooses among few runs only");
+    assert!(runs.len() > 3, "random seeds give only few different runs");
     let default = mazurka(&["run", "examples/philosophers.maz"]).out;
     assert!(default.contains("seed 0"), "{default}");
     assert_eq!(default, run("0"));
 }
 
 #[test]
-fn chance_reaches_every_value_of_a_choose() {
+fn random_runs_reach_every_value_of_a_choose() {
     let program = "var x: int = 0 process { x := 10 * choose(1..4) + choose(0..2) }";
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..40 {
-        let said = with_input(&["run", "-", "--seed", &seed.to_string()], program);
-        let state = said
+        let result = with_input(&["run", "-", "--seed", &seed.to_string()], program);
+        let state = result
             .out
             .lines()
             .find_map(|line| line.strip_prefix("state: "))

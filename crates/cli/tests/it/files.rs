@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::support::{CommandResult, command, said};
+use crate::support::{CommandResult, command, run_command};
 
 const FAILS: &str = "var x: int = 0 process { x := 1 } process { assert x == 1 }";
 const HOLDS: &str = "var x: int = 0 process { x := 1 } process { await x == 1; assert x == 1 }";
@@ -45,18 +45,24 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_reported(said: &CommandResult, code: i32, result: &str) {
-    assert_eq!(said.code, code, "{said:?}");
-    assert!(said.out.contains(result), "`{result}` is missing: {said:?}");
-    assert!(said.err.contains("mazurka: cannot write the "), "{said:?}");
+fn assert_reported(ended: &CommandResult, code: i32, result: &str) {
+    assert_eq!(ended.code, code, "{ended:?}");
+    assert!(
+        ended.out.contains(result),
+        "`{result}` is missing: {ended:?}"
+    );
+    assert!(
+        ended.err.contains("mazurka: cannot write the "),
+        "{ended:?}"
+    );
     assert!(
         ["; make ", "; name "]
             .iter()
-            .any(|todo| said.err.contains(todo)),
-        "{said:?}"
+            .any(|todo| ended.err.contains(todo)),
+        "{ended:?}"
     );
-    assert!(!said.err.contains("--resume"), "{said:?}");
-    assert!(!said.err.contains("internal error"), "{said:?}");
+    assert!(!ended.err.contains("--resume"), "{ended:?}");
+    assert!(!ended.err.contains("internal error"), "{ended:?}");
 }
 
 #[test]
@@ -105,15 +111,15 @@ fn a_file_that_cannot_be_written_loses_no_result() {
         let places = bad_places(&folder);
         let before = names(folder.path());
         for place in places {
-            let said = said(command().args(args).arg(&place), program);
+            let ended = run_command(command().args(args).arg(&place), program);
             match code {
                 // A checkpoint that was not needed in the end.
                 0 => assert_eq!(
-                    (said.code, said.out.contains(result)),
+                    (ended.code, ended.out.contains(result)),
                     (0, true),
-                    "{said:?}"
+                    "{ended:?}"
                 ),
-                _ => assert_reported(&said, code, result),
+                _ => assert_reported(&ended, code, result),
             }
             assert_eq!(names(folder.path()), before, "{args:?} {place:?}");
         }
@@ -134,7 +140,7 @@ fn a_folder_that_cannot_be_written_loses_no_result() {
     for (args, program, code, result) in commands {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("file"), "kept").expect("written");
-        // First the folder cannot be made; then it exists, but the names in it are taken.
+        // First the folder cannot be created; then it exists, but its names are taken.
         let taken = folder.path().join("taken");
         for name in ["1.json", "000001.smt2"] {
             std::fs::create_dir_all(taken.join(name)).expect("a folder");
@@ -147,9 +153,9 @@ fn a_folder_that_cannot_be_written_loses_no_result() {
         ] {
             let mut command = command();
             command.args(args).arg(&place).args(["--format", "json"]);
-            let said = said(&mut command, program);
-            assert_reported(&said, code, result);
-            assert!(!said.err.contains("sides of branches"), "{said:?}");
+            let ended = run_command(&mut command, program);
+            assert_reported(&ended, code, result);
+            assert!(!ended.err.contains("sides of branches"), "{ended:?}");
             assert_eq!(names(folder.path()), before, "{args:?} {place:?}");
         }
     }
@@ -166,7 +172,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
     shell.arg(env!("CARGO_BIN_EXE_mazurka"));
     shell.args(["check", "-", "--witness"]).arg(&file);
-    assert_reported(&said(&mut shell, FAILS), 1, "violated: failure");
+    assert_reported(&run_command(&mut shell, FAILS), 1, "violated: failure");
     assert_eq!(names(folder.path()), ["bad.json"]);
     let kept = std::fs::read_to_string(&file).expect("it is there");
     assert_eq!(kept, "the old witness");
@@ -182,7 +188,7 @@ fn a_link_stays_a_link_and_permissions_stay() {
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("it is ours");
     symlink(&file, &link).expect("a link");
     let check = || {
-        said(
+        run_command(
             command().args(["check", "-", "--witness"]).arg(&link),
             FAILS,
         )
@@ -208,7 +214,7 @@ fn devices_stay_devices() {
     let folder = tempfile::tempdir().expect("a folder");
     let null = folder.path().join("null");
     std::os::unix::fs::symlink("/dev/null", &null).expect("a link");
-    let witness = said(
+    let witness = run_command(
         command().args(["check", "-", "--witness"]).arg(&null),
         FAILS,
     );
@@ -222,7 +228,7 @@ fn devices_stay_devices() {
         "--checkpoint-every",
         "0s",
     ]);
-    let explored = said(explore.arg("--checkpoint").arg(&null), "");
+    let explored = run_command(explore.arg("--checkpoint").arg(&null), "");
     assert_eq!((explored.code, explored.err.as_str()), (0, ""));
     assert!(null.is_symlink());
     assert!(
@@ -234,7 +240,7 @@ fn devices_stay_devices() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn output_that_cannot_be_written_is_told() {
+fn output_that_cannot_be_written_is_reported() {
     let run = |args: &[&str], program: &str| {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
         let mut child = command()

@@ -9,7 +9,7 @@ use crate::wellformed::elements;
 const NASTY: &str = "var x: int = 0 process { x := 1; \
     assert x == 2, \"</script><script>alert(1)</script><!-- <b>&amp;\u{2028}\" }";
 
-/// Each command with a page, and a text in one of its figures.
+/// Commands with a page, each with a text in one of its figures.
 const COMMANDS: [(&[&str], &str); 13] = [
     (&["check", "examples/counter.maz"], "ensures"),
     (&["check", "examples/philosophers.maz"], "wait for ever"),

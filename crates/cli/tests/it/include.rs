@@ -31,7 +31,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A leftover folder does no harm.
+        // A leftover folder is harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -39,33 +39,33 @@ impl Drop for Folder {
 #[test]
 fn a_lock_is_written_once_for_several_clients() {
     let file = "examples/ticket-client.maz";
-    let said = mazurka(&["check", file]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let said = mazurka(&["check", file, "--set", "BUG=1"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("exclusion"), "{said:?}");
+    let result = mazurka(&["check", file]);
+    assert_eq!(result.code, 0, "{result:?}");
+    let result = mazurka(&["check", file, "--set", "BUG=1"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("exclusion"), "{result:?}");
     // Steps of the included file name the file, with its own line numbers.
-    let said = mazurka(&["run", file, "--schedule", "client.0 client.0"]);
-    let mut rows = said.out.lines();
+    let result = mazurka(&["run", file, "--schedule", "client.0 client.0"]);
+    let mut rows = result.out.lines();
     let row = rows.find(|line| line.contains("(locks/ticket.maz)"));
-    let row = row.unwrap_or_else(|| panic!("{said:?}"));
+    let row = row.unwrap_or_else(|| panic!("{result:?}"));
     assert!(row.contains("ticket[0] := next"), "{row}");
     assert!(row.trim_end().ends_with("line 7"), "{row}");
     for command in ["explore", "unfold", "permute", "symbolic"] {
-        let said = mazurka(&[command, file]);
-        assert_eq!(said.code, 0, "{command}: {said:?}");
+        let result = mazurka(&[command, file]);
+        assert_eq!(result.code, 0, "{command}: {result:?}");
     }
-    let said = mazurka(&[
+    let result = mazurka(&[
         "reach",
         file,
         "--property",
         "at(client.0, 12) && at(client.1, 12)",
     ]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let said = mazurka(&["reach", file, "--property", "at(client.0, 11)"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let said = mazurka(&["reach", file, "--property", "at(client.0, 7)"]);
-    assert!(said.err.contains("locks/ticket.maz:7"), "{said:?}");
+    assert_eq!(result.code, 0, "{result:?}");
+    let result = mazurka(&["reach", file, "--property", "at(client.0, 11)"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let result = mazurka(&["reach", file, "--property", "at(client.0, 7)"]);
+    assert!(result.err.contains("locks/ticket.maz:7"), "{result:?}");
 }
 
 #[test]
@@ -78,24 +78,24 @@ fn mistakes_are_shown_in_their_file() {
             ("sub/b.maz", "var z: int = 0\n"),
         ],
     );
-    let said = mazurka(&["check", &folder.file("main.maz")]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains(&folder.file("sub/a.maz")), "{said:?}");
-    assert!(said.err.contains(":3:14"), "{said:?}");
-    assert!(said.err.contains("var x: int = y"), "{said:?}");
-    let said = mazurka(&["check", &folder.file("main.maz"), "--format", "json"]);
-    let json = said.json();
+    let result = mazurka(&["check", &folder.file("main.maz")]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains(&folder.file("sub/a.maz")), "{result:?}");
+    assert!(result.err.contains(":3:14"), "{result:?}");
+    assert!(result.err.contains("var x: int = y"), "{result:?}");
+    let result = mazurka(&["check", &folder.file("main.maz"), "--format", "json"]);
+    let json = result.json();
     assert_eq!(json["diagnostics"][0]["span"]["line"], 3);
     assert_eq!(json["file"], folder.file("sub/a.maz"));
     // A mistake in the program itself, after an included file.
     folder.write("sub/a.maz", "include \"b.maz\"\nvar x: int = 0\n");
     folder.write("main.maz", "include \"sub/a.maz\"\nprocess { w := 1 }\n");
-    let said = mazurka(&["check", &folder.file("main.maz")]);
-    assert!(said.err.contains("main.maz:2:11"), "{said:?}");
+    let result = mazurka(&["check", &folder.file("main.maz")]);
+    assert!(result.err.contains("main.maz:2:11"), "{result:?}");
 }
 
 #[test]
-fn what_cannot_be_included_is_refused() {
+fn files_that_cannot_be_included_are_refused() {
     let folder = Folder::new(
         "refused",
         &[("in/main.maz", ""), ("out.maz", "var x: int = 0")],
@@ -109,30 +109,30 @@ fn what_cannot_be_included_is_refused() {
             "in/main.maz",
             &format!("include \"{path}\"\nprocess {{ skip }}\n"),
         );
-        let said = mazurka(&["check", &folder.file("in/main.maz")]);
-        assert_eq!(said.code, 3, "{path}: {said:?}");
+        let result = mazurka(&["check", &folder.file("in/main.maz")]);
+        assert_eq!(result.code, 3, "{path}: {result:?}");
         assert!(
-            said.err.contains(why) && said.err.contains("M0431"),
-            "{path}: {said:?}"
+            result.err.contains(why) && result.err.contains("M0431"),
+            "{path}: {result:?}"
         );
     }
     // Mistakes after it are shown in their own lines, without the marks between files.
     let text = "include \"missing.maz\"\nprocess { y := 1 }\nprocess { z := 1 }\n";
     folder.write("in/main.maz", text);
-    let said = mazurka(&["check", &folder.file("in/main.maz")]);
+    let result = mazurka(&["check", &folder.file("in/main.maz")]);
     for line in ["2 | process { y := 1 }", "3 | process { z := 1 }"] {
-        assert!(said.err.contains(line), "{said:?}");
+        assert!(result.err.contains(line), "{result:?}");
     }
-    assert!(!said.err.contains(['\u{1e}', '\u{241e}']), "{said:?}");
-    let said = with_input(&["check", "-"], "include \"out.maz\"\nprocess { skip }\n");
+    assert!(!result.err.contains(['\u{1e}', '\u{241e}']), "{result:?}");
+    let result = with_input(&["check", "-"], "include \"out.maz\"\nprocess { skip }\n");
     assert!(
-        said.err.contains("standard input has no folder"),
-        "{said:?}"
+        result.err.contains("standard input has no folder"),
+        "{result:?}"
     );
     link(&folder.0.join("out.maz"), &folder.0.join("in/link.maz"));
     folder.write("in/main.maz", "include \"link.maz\"\nprocess { skip }\n");
-    let said = mazurka(&["check", &folder.file("in/main.maz")]);
-    assert!(said.err.contains("leads out of the folder"), "{said:?}");
+    let result = mazurka(&["check", &folder.file("in/main.maz")]);
+    assert!(result.err.contains("leads out of the folder"), "{result:?}");
 }
 
 #[cfg(unix)]
@@ -153,13 +153,13 @@ fn a_record_knows_all_files() {
         ],
     );
     let (main, record) = (folder.file("main.maz"), folder.file("bad.json"));
-    let said = mazurka(&["check", &main, "--witness", &record]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let said = mazurka(&["replay", &record]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check", &main, "--witness", &record]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let result = mazurka(&["replay", &record]);
+    assert_eq!(result.code, 1, "{result:?}");
     folder.write("a.maz", "var x: int = 0 // changed\n");
-    let said = mazurka(&["replay", &record]);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&["replay", &record]);
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
@@ -174,14 +174,14 @@ fn warnings_are_about_the_programs_own_file() {
             ("a.maz", "var x, other: int = 0\nproc idle() { skip }\n"),
         ],
     );
-    let said = mazurka(&["check", &folder.file("main.maz")]);
+    let result = mazurka(&["check", &folder.file("main.maz")]);
     assert!(
-        said.err.contains("W0101") && said.err.contains("main.maz:3:5"),
-        "{said:?}"
+        result.err.contains("W0101") && result.err.contains("main.maz:3:5"),
+        "{result:?}"
     );
     assert!(
-        !said.err.contains("idle") && !said.err.contains("other"),
-        "{said:?}"
+        !result.err.contains("idle") && !result.err.contains("other"),
+        "{result:?}"
     );
 }
 
@@ -201,19 +201,19 @@ fn a_run_of_several_files_is_linearised() {
         ],
     );
     let (main, schedule) = (folder.file("main.maz"), "w w 1");
-    let said = mazurka(&["run", &main, "--schedule", schedule, "--linearise"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["run", &main, "--schedule", schedule, "--linearise"]);
+    assert_eq!(result.code, 0, "{result:?}");
     let steps = ["x == 0 |> x := 5;", "x := 2 * x;", "x := x + 1"];
-    let mut rest = &said.out[..];
+    let mut rest = &result.out[..];
     for step in steps {
         let at = rest.find(step);
-        rest = &rest[at.unwrap_or_else(|| panic!("{step}: {said:?}"))..];
+        rest = &rest[at.unwrap_or_else(|| panic!("{step}: {result:?}"))..];
     }
-    assert!(!said.out.contains("a b.maz"), "{said:?}");
+    assert!(!result.out.contains("a b.maz"), "{result:?}");
 }
 
 #[test]
-fn lines_are_told_with_their_file() {
+fn lines_are_shown_with_their_file() {
     let folder = Folder::new(
         "lines",
         &[
@@ -240,17 +240,23 @@ fn lines_are_told_with_their_file() {
         ],
     );
     for command in ["check", "explore"] {
-        let said = mazurka(&[command, &folder.file("main.maz")]);
-        assert_eq!(said.code, 1, "{said:?}");
+        let result = mazurka(&[command, &folder.file("main.maz")]);
+        assert_eq!(result.code, 1, "{result:?}");
         let waits = "waits for `x == 5` (line 1 of sub/w.maz)";
-        assert!(said.out.contains(waits), "{said:?}");
-        assert!(said.out.contains("waits for `x == 6` (line 3)"), "{said:?}");
+        assert!(result.out.contains(waits), "{result:?}");
+        assert!(
+            result.out.contains("waits for `x == 6` (line 3)"),
+            "{result:?}"
+        );
     }
-    let said = mazurka(&["orders", &folder.file("weak.maz"), "--memory", "rc11"]);
-    assert!(said.out.contains("line 1 of sub/store.maz  "), "{said:?}");
-    assert!(said.out.contains("line 5  "), "{said:?}");
-    let said = mazurka(&["prove", &folder.file("proof.maz")]);
-    assert!(said.out.contains("at sub/assert.maz:1:21"), "{said:?}");
+    let result = mazurka(&["orders", &folder.file("weak.maz"), "--memory", "rc11"]);
+    assert!(
+        result.out.contains("line 1 of sub/store.maz  "),
+        "{result:?}"
+    );
+    assert!(result.out.contains("line 5  "), "{result:?}");
+    let result = mazurka(&["prove", &folder.file("proof.maz")]);
+    assert!(result.out.contains("at sub/assert.maz:1:21"), "{result:?}");
 }
 
 #[cfg(unix)]
@@ -269,11 +275,11 @@ fn a_file_is_included_by_one_name() {
     );
     std::os::unix::fs::symlink("a.maz", folder.file("b.maz")).expect("a link");
     std::os::unix::fs::symlink("own.maz", folder.file("c.maz")).expect("a link");
-    let said = mazurka(&["check", &folder.file("main.maz")]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("`a.maz` are one file"), "{said:?}");
-    assert!(said.err.contains("M0431"), "{said:?}");
-    let said = mazurka(&["check", &folder.file("own.maz")]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("includes itself"), "{said:?}");
+    let result = mazurka(&["check", &folder.file("main.maz")]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("`a.maz` are one file"), "{result:?}");
+    assert!(result.err.contains("M0431"), "{result:?}");
+    let result = mazurka(&["check", &folder.file("own.maz")]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("includes itself"), "{result:?}");
 }

@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::support::{CommandResult, mazurka, root, with_input};
-use crate::wellformed::{is_sound, texts};
+use crate::wellformed::{assert_sound, texts};
 
 /// Checks a picture and returns its words.
 #[track_caller]
 fn words(svg: &str) -> Vec<String> {
     assert!(svg.starts_with("<svg"), "no picture: {svg:?}");
-    is_sound(svg);
+    assert_sound(svg);
     texts(svg).into_iter().map(|(_, _, text)| text).collect()
 }
 
 #[track_caller]
-fn says(words: &[String], part: &str) {
-    let said = words.iter().any(|line| line.contains(part));
-    assert!(said, "`{part}` is not in {words:#?}");
+fn assert_contains(words: &[String], part: &str) {
+    let result = words.iter().any(|line| line.contains(part));
+    assert!(result, "`{part}` is not in {words:#?}");
 }
 
 fn drawn(command: &str, program: &str, flags: &[&str]) -> CommandResult {
@@ -30,7 +30,7 @@ fn drawn(command: &str, program: &str, flags: &[&str]) -> CommandResult {
 
 #[test]
 fn a_run_is_drawn_with_every_step_and_process() {
-    let said = mazurka(&[
+    let result = mazurka(&[
         "run",
         "examples/counter.maz",
         "--schedule",
@@ -38,8 +38,8 @@ fn a_run_is_drawn_with_every_step_and_process() {
         "--format",
         "svg",
     ]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let words = words(&said.out);
+    assert_eq!(result.code, 1, "{result:?}");
+    let words = words(&result.out);
     for part in [
         "process 0",
         "process 1",
@@ -48,7 +48,7 @@ fn a_run_is_drawn_with_every_step_and_process() {
         "◀ races with step 3",
         "✗ failure: ensures `both_counted`",
     ] {
-        says(&words, part);
+        assert_contains(&words, part);
     }
     for number in ["1", "2", "3", "4"] {
         assert!(words.iter().any(|word| word == number), "{words:?}");
@@ -57,9 +57,9 @@ fn a_run_is_drawn_with_every_step_and_process() {
 
 #[test]
 fn a_deadlock_names_what_is_held_and_waited_for() {
-    let said = mazurka(&["check", "examples/philosophers.maz", "--format", "svg"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let words = words(&said.out);
+    let result = mazurka(&["check", "examples/philosophers.maz", "--format", "svg"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let words = words(&result.out);
     for part in [
         "philosopher(0)",
         "philosopher(2)",
@@ -68,22 +68,23 @@ fn a_deadlock_names_what_is_held_and_waited_for() {
         "✗ deadlock",
         "◀ crosses steps",
     ] {
-        says(&words, part);
+        assert_contains(&words, part);
     }
     for fork in 0..3 {
         let bar = format!("<title>fork[{fork}] is held from step");
-        assert_eq!(said.out.matches(&bar).count(), 1, "{bar}");
+        assert_eq!(result.out.matches(&bar).count(), 1, "{bar}");
     }
 }
 
 #[test]
 fn a_lock_is_released_where_it_is() {
     let program = "lock m var x: int = 0 process p { lock(m); x := 1; unlock(m); x := 2 }";
-    let said = drawn("run", program, &[]);
+    let result = drawn("run", program, &[]);
     assert!(
-        said.out
+        result
+            .out
             .contains("<title>m is held from step 1 to step 3</title>"),
-        "{said:?}"
+        "{result:?}"
     );
     let atomic = "lock m var x: int = 0 process p { atomic { lock(m); x := 1; unlock(m) } }";
     assert!(
@@ -128,10 +129,10 @@ fn every_kind_of_violation_is_drawn() {
         ),
     ];
     for (program, part) in cases {
-        let said = drawn("check", program, &[]);
-        assert_eq!(said.code, 1, "{program}: {said:?}");
-        let words = words(&said.out);
-        says(&words, part);
+        let result = drawn("check", program, &[]);
+        assert_eq!(result.code, 1, "{program}: {result:?}");
+        let words = words(&result.out);
+        assert_contains(&words, part);
         assert!(words.iter().any(|word| word == "p"), "{program}: {words:?}");
         let dot = with_input(&["check", "-", "--format", "dot"], program);
         assert_eq!(dot.code, 1, "{program}");
@@ -153,18 +154,18 @@ fn two_runs_are_one_below_the_other_with_what_differs() {
         "the other run",
         "x = 2 in the one, 1 in the other",
     ] {
-        says(&words, part);
+        assert_contains(&words, part);
     }
     assert_eq!(words.iter().filter(|word| *word == "q").count(), 2);
 }
 
 #[test]
-fn without_a_counterexample_the_picture_says_so() {
+fn without_a_counterexample_the_picture_reports_that() {
     for format in ["svg", "dot"] {
-        let said = mazurka(&["check", "examples/counter-locked.maz", "--format", format]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.out.contains("verified: no failure"), "{said:?}");
-        assert!(said.out.contains("there is no run to draw"), "{said:?}");
+        let result = mazurka(&["check", "examples/counter-locked.maz", "--format", format]);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.out.contains("verified: no failure"), "{result:?}");
+        assert!(result.out.contains("there is no run to draw"), "{result:?}");
     }
     let short = [
         "check",
@@ -174,9 +175,9 @@ fn without_a_counterexample_the_picture_says_so() {
         "--format",
         "svg",
     ];
-    let said = mazurka(&short);
-    assert_eq!(said.code, 2, "{said:?}");
-    says(&words(&said.out), "inconclusive");
+    let result = mazurka(&short);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert_contains(&words(&result.out), "inconclusive");
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn a_stored_record_is_drawn_as_it_was() {
     let again = mazurka(&["replay", name, "--format", "svg"]);
     assert_eq!(again.code, 1, "{again:?}");
     let again = words(&again.out);
-    says(&again, "replayed: deadlock");
+    assert_contains(&again, "replayed: deadlock");
     // Everything except the heading is the same.
     let boxes = |words: &[String]| -> Vec<String> {
         let from = words.iter().position(|word| word == "philosopher(0)");
@@ -207,13 +208,13 @@ fn a_stored_record_is_drawn_as_it_was() {
     std::fs::write(&file, run.out).expect("written");
     let calm = mazurka(&["replay", name, "--format", "svg"]);
     assert_eq!(calm.code, 0, "{calm:?}");
-    says(&words(&calm.out), "final: every process has ended");
+    assert_contains(&words(&calm.out), "final: every process has ended");
 }
 
 #[test]
-fn records_from_before_locks_were_told_replay_and_are_drawn() {
-    let said = mazurka(&["check", "examples/philosophers.maz", "--format", "json"]);
-    let mut record = said.json();
+fn older_records_without_locks_replay_and_are_drawn() {
+    let result = mazurka(&["check", "examples/philosophers.maz", "--format", "json"]);
+    let mut record = result.json();
     let run = record["witnesses"][0]["runs"][0]
         .as_object_mut()
         .expect("a run");
@@ -226,9 +227,9 @@ fn records_from_before_locks_were_told_replay_and_are_drawn() {
                 .is_some()
         );
     }
-    let said = with_input(&["replay", "-", "--format", "svg"], &record.to_string());
-    assert_eq!(said.code, 1, "{said:?}");
-    says(&words(&said.out), "waits for lock `fork[1]`");
+    let result = with_input(&["replay", "-", "--format", "svg"], &record.to_string());
+    assert_eq!(result.code, 1, "{result:?}");
+    assert_contains(&words(&result.out), "waits for lock `fork[1]`");
 }
 
 #[test]
@@ -240,43 +241,45 @@ fn long_runs_and_many_processes_are_drawn() {
         assert!(words_of_many.contains(&name), "{name}");
     }
     let long = "var x: int = 0 process counter { for i in 0..200 { x := x + 1 } }";
-    let said = drawn("run", long, &[]);
+    let result = drawn("run", long, &[]);
     assert!(
-        words(&said.out).iter().any(|word| word == "200"),
+        words(&result.out).iter().any(|word| word == "200"),
         "{}",
-        said.err
+        result.err
     );
     let longer = long.replace("200", "3000");
-    let said = drawn("run", &longer, &[]);
+    let result = drawn("run", &longer, &[]);
     assert!(
-        said.err.contains("400 of 3000 steps are drawn"),
+        result.err.contains("400 of 3000 steps are drawn"),
         "{}",
-        said.err
+        result.err
     );
-    says(&words(&said.out), "… 2600 steps left out …");
+    assert_contains(&words(&result.out), "… 2600 steps left out …");
 }
 
 #[test]
 fn actors_have_lanes_for_their_tasks() {
     let file = "corpus/abs/philosophers/program.abs";
-    let said = mazurka(&["check", file, "--set", "seats=2", "--format", "svg"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let words = words(&said.out);
-    says(&words, "✗ deadlock");
-    says(&words, "waits for");
-    says(&words, "Fork");
+    let result = mazurka(&["check", file, "--set", "seats=2", "--format", "svg"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let words = words(&result.out);
+    assert_contains(&words, "✗ deadlock");
+    assert_contains(&words, "waits for");
+    assert_contains(&words, "Fork");
     let chart = mazurka(&["run", file, "--set", "seats=2", "--format", "svg"]);
-    is_sound(&chart.out);
+    assert_sound(&chart.out);
 }
 
-/// The processes of a run: those that have a name, make a step or could have made one.
+/// Returns the processes of a run: those that have a name, make a step or could have made a step.
 fn processes(run: &Value) -> BTreeSet<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let steps = list(&run["steps"]);
-    let made = steps.iter().map(|step| text(&step["process"]));
+    let stepping = steps.iter().map(|step| text(&step["process"]));
     let could = steps.iter().flat_map(|step| list(&step["enabled"]));
-    let mut all: BTreeSet<String> = made.chain(could.map(|process| text(&process))).collect();
+    let mut all: BTreeSet<String> = stepping
+        .chain(could.map(|process| text(&process)))
+        .collect();
     for pair in list(&run["names"]) {
         all.remove(&text(&pair[0]));
         all.insert(text(&pair[1]));
@@ -284,7 +287,7 @@ fn processes(run: &Value) -> BTreeSet<String> {
     all
 }
 
-/// A picture of each program of the corpus, and of a violation of every fifth.
+/// Draws a run of each program of the corpus, and a violation of every fifth program.
 #[test]
 fn the_corpus_is_drawn() {
     let folder = root().join("corpus/maz");
@@ -313,20 +316,20 @@ fn the_corpus_is_drawn() {
             "60",
             "--format",
         ];
-        let told = mazurka(&[&run[..], &["json"]].concat());
-        let said = mazurka(&[&run[..], &["svg"]].concat());
-        if told.code == 3 {
+        let json = mazurka(&[&run[..], &["json"]].concat());
+        let result = mazurka(&[&run[..], &["svg"]].concat());
+        if json.code == 3 {
             // Its initial values must be given.
             assert!(
-                told.err.contains("requires") && said.out.is_empty(),
-                "{told:?}"
+                json.err.contains("requires") && result.out.is_empty(),
+                "{json:?}"
             );
             left_out += 1;
             continue;
         }
-        let record = told.json();
-        assert!(said.code <= 2, "{name}: {said:?}");
-        let drawn = words(&said.out);
+        let record = json.json();
+        assert!(result.code <= 2, "{name}: {result:?}");
+        let drawn = words(&result.out);
         for process in processes(&record["run"]) {
             let own = |word: &String| *word == process || *word == format!("process {process}");
             assert!(
@@ -336,9 +339,9 @@ fn the_corpus_is_drawn() {
         }
         if at % 5 == 0 {
             let check = ["check", &file, "--max-steps", "20000", "--format", "svg"];
-            let said = mazurka(&check);
-            assert!(said.code <= 2, "{name}: {said:?}");
-            words(&said.out);
+            let result = mazurka(&check);
+            assert!(result.code <= 2, "{name}: {result:?}");
+            words(&result.out);
         }
     }
     assert!(left_out < 10, "{left_out} programs were not run");

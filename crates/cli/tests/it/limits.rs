@@ -7,21 +7,27 @@ use crate::support::{CommandResult, command, with_input};
 /// Far too many interleavings to wait for, each a separate trace.
 const ENDLESS: &str =
     "var x: int = 0 ensures x >= 0 process (p in 0..12) { x := p * p; x := 2; x := 1 }";
-/// A process that never ends, in ever new states.
+/// A process that never ends and always reaches new states.
 const LOOP: &str = "var x: i64 = 0 ensures x >= 0 process { while x >= 0 { x := x + 1 } }";
 
 #[track_caller]
-fn cut(said: &CommandResult, name: &str) {
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.first_line().starts_with("inconclusive: "), "{said:?}");
-    assert!(said.out.contains(name), "`{name}` is missing in {said:?}");
+fn assert_cut(result: &CommandResult, name: &str) {
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(
+        result.first_line().starts_with("inconclusive: "),
+        "{result:?}"
+    );
+    assert!(
+        result.out.contains(name),
+        "`{name}` is missing in {result:?}"
+    );
 }
 
 /// Runs the command with text and record output, and checks that both name the bound.
 #[track_caller]
 fn names(flags: &[&str], program: &str, text: &str, bound: &str, value: Option<u64>) {
     let args = [&["check", "-"], flags].concat();
-    cut(&with_input(&args, program), text);
+    assert_cut(&with_input(&args, program), text);
     let args = [&args[..], &["--format", "json"]].concat();
     let record = with_input(&args, program).json();
     assert_eq!(record["verdict"], "inconclusive");
@@ -117,7 +123,7 @@ fn time_with_much_local_work() {
           for k in 0..50 { x := k; let i = 0; while i < 100000 { i := i + 1 } }
         }";
     let start = Instant::now();
-    cut(
+    assert_cut(
         &with_input(&["check", "-", "--time-limit", "0.5"], program),
         "--time-limit",
     );
@@ -155,10 +161,10 @@ fn time_within_a_step() {
             ["check"] => SLOW_STEP.replace("x := p", "let v = input(); x := p"),
             _ => SLOW_STEP.to_owned(),
         };
-        let said = with_input(&[command, &limits].concat(), &program);
-        assert_eq!(said.code, 2, "{command:?}: {said:?}");
-        let named = said.out.contains("--time-limit 0.1s was reached");
-        assert!(named, "{command:?}: {said:?}");
+        let result = with_input(&[command, &limits].concat(), &program);
+        assert_eq!(result.code, 2, "{command:?}: {result:?}");
+        let named = result.out.contains("--time-limit 0.1s was reached");
+        assert!(named, "{command:?}: {result:?}");
     }
 }
 
@@ -168,20 +174,20 @@ fn memory_within_a_step() {
     let program = "var x: int = 0 var a: int[9] = 0
         process { for k in 0..2 { x := k; let i = 0; while i < 6000000 { i := i + 1 } } }";
     let limits = ["--max-local", "20000000", "--memory-limit", "100M"];
-    let said = with_input(&[&["check", "-"], &limits[..]].concat(), program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&[&["check", "-"], &limits[..]].concat(), program);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
 #[test]
 fn a_violation_that_was_found_stays_one() {
     let program =
         "var x: int = 0 process { while x >= 0 { x := 1 - x } } process { assert x == 1 }";
-    let said = with_input(
+    let result = with_input(
         &["explore", "-", "--algorithm", "naive", "--max-depth", "4"],
         program,
     );
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("--max-depth 4"), "{said:?}");
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("--max-depth 4"), "{result:?}");
 }
 
 #[test]
@@ -190,9 +196,9 @@ fn a_random_run_is_limited_too() {
         (["--max-depth", "50"], "--max-depth 50"),
         (["--max-steps", "50"], "--max-steps 50"),
     ] {
-        let said = with_input(&[&["run", "-"], &flags[..]].concat(), LOOP);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.out.contains(name), "{said:?}");
+        let result = with_input(&[&["run", "-"], &flags[..]].concat(), LOOP);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.out.contains(name), "{result:?}");
     }
 }
 
@@ -205,7 +211,7 @@ fn send(child: &std::process::Child, signal: &str) {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_search_tells_what_it_knows() {
+fn an_interrupted_search_reports_its_findings() {
     use std::io::Write;
     use std::process::Stdio;
 

@@ -46,8 +46,9 @@ fn the_scope_names_clients_and_operations() {
 fn a_history_is_shown_and_replayed() {
     let found = with_input(&["check", "-"], &counter(WRONG));
     assert_eq!(found.code, 1, "{found:?}");
-    let said = "violated: failure: not linearizable: no order of the operations explains that add(";
-    assert!(found.out.starts_with(said), "{found:?}");
+    let result =
+        "violated: failure: not linearizable: no order of the operations explains that add(";
+    assert!(found.out.starts_with(result), "{found:?}");
     let chart: Vec<&str> = found
         .out
         .lines()
@@ -84,8 +85,8 @@ fn a_history_is_shown_and_replayed() {
     std::fs::remove_file(&file).expect("the file");
 }
 
-/// This would be right if operations of different clients had no order: a `get` that is called
-/// after an `add` has ended does not see it.
+/// This would be linearizable if operations of different clients had no order: a `get` that is
+/// called after an `add` has returned does not see its effect.
 #[test]
 fn time_orders_the_operations_of_different_clients() {
     let stale = counter(RIGHT).replace("{ return x }", "{ return 0 }");
@@ -208,18 +209,18 @@ fn commands_without_histories_refuse_them_by_name() {
         &["check", "-", "--memory", "rc11"],
         &["run", "-", "--linearise"],
     ] {
-        let said = with_input(args, &counter(RIGHT));
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("`spec object`"), "{said:?}");
+        let result = with_input(args, &counter(RIGHT));
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("`spec object`"), "{result:?}");
     }
     // Nets find what the explorers find.
     for (add, code) in [(RIGHT, 0), (WRONG, 1)] {
         for net in ["replicated", "stateful"] {
-            let said = with_input(&["unfold", "-", "--net", net], &counter(add));
-            assert_eq!(said.code, code, "{net}: {said:?}");
+            let result = with_input(&["unfold", "-", "--net", net], &counter(add));
+            assert_eq!(result.code, code, "{net}: {result:?}");
         }
-        let said = with_input(&["unfold", "-"], &counter(add));
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("--net replicated"), "{said:?}");
+        let result = with_input(&["unfold", "-"], &counter(add));
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("--net replicated"), "{result:?}");
     }
 }

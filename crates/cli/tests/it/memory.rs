@@ -16,15 +16,15 @@ fn sb(order: &str) -> String {
 
 #[test]
 fn a_weak_execution_is_shown_and_replays() {
-    let said = with_input(&["check", "-", "--memory", "rc11"], &sb("relaxed"));
-    assert_eq!(said.code, 1, "{said:?}");
-    let first = said.first_line();
+    let result = with_input(&["check", "-", "--memory", "rc11"], &sb("relaxed"));
+    assert_eq!(result.code, 1, "{result:?}");
+    let first = result.first_line();
     assert!(
         first.contains("rc11: C++20's orderings without load buffering"),
         "{first}"
     );
-    assert!(said.out.contains("x.load(relaxed)"), "{}", said.out);
-    assert!(said.out.contains("reads the initial `"), "{}", said.out);
+    assert!(result.out.contains("x.load(relaxed)"), "{}", result.out);
+    assert!(result.out.contains("reads the initial `"), "{}", result.out);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("sb.maz");
     std::fs::write(&file, sb("relaxed")).expect("a file");
@@ -85,14 +85,14 @@ var flag: atomic bool = false
 process sender { data := 42; flag.store(true, release) }
 process receiver { await flag.load(relaxed); assert data == 42 }
 ";
-    let said = with_input(&["check", "-", "--memory", "rc11"], program);
-    assert_eq!(said.code, 1);
+    let result = with_input(&["check", "-", "--memory", "rc11"], program);
+    assert_eq!(result.code, 1);
     assert!(
-        said.first_line().contains("data race on `data`"),
-        "{said:?}"
+        result.first_line().contains("data race on `data`"),
+        "{result:?}"
     );
-    assert!(said.out.contains("races with step 1"), "{}", said.out);
-    assert!(said.out.contains("races with step 4"), "{}", said.out);
+    assert!(result.out.contains("races with step 1"), "{}", result.out);
+    assert!(result.out.contains("races with step 4"), "{}", result.out);
     let ordered = program.replace("load(relaxed)", "load(acquire)");
     assert_eq!(
         with_input(&["check", "-", "--memory", "rc11"], &ordered).code,
@@ -105,7 +105,7 @@ process receiver { await flag.load(relaxed); assert data == 42 }
 }
 
 #[test]
-fn what_has_no_weak_executions_is_refused() {
+fn programs_without_weak_executions_are_refused() {
     let statements = "var x: int = 0 process { x := 1 }";
     let invariant = "atomicity access var x: int = 0 invariant x < 2 process { x := 1 }";
     let guard = "atomicity access var x, y: int = 0 process { await x == 0 && y == 0 }";
@@ -115,31 +115,34 @@ fn what_has_no_weak_executions_is_refused() {
         (guard, "several accesses"),
     ] {
         for command in ["check", "explore", "run"] {
-            let said = with_input(&[command, "-", "--memory", "rc11"], program);
-            assert_eq!(said.code, 3, "{command} {program}: {said:?}");
-            assert!(said.err.contains(why), "{command} {program}: {said:?}");
+            let result = with_input(&[command, "-", "--memory", "rc11"], program);
+            assert_eq!(result.code, 3, "{command} {program}: {result:?}");
+            assert!(result.err.contains(why), "{command} {program}: {result:?}");
         }
     }
     // Determinism needs all values.
     let unknown = "atomicity access var x: int process { x := 1 }";
-    let said = with_input(&["check", "-", "--memory", "rc11"], unknown);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("determinism need all values"), "{said:?}");
+    let result = with_input(&["check", "-", "--memory", "rc11"], unknown);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(
+        result.err.contains("determinism need all values"),
+        "{result:?}"
+    );
     let access = sb("relaxed");
     for more in [
         ["--algorithm", "stateful"],
         ["--tests", "folder"],
         ["--format", "svg"],
     ] {
-        let said = with_input(
+        let result = with_input(
             &["explore", "-", "--memory", "ra", more[0], more[1]],
             &access,
         );
-        assert_eq!(said.code, 3, "{more:?}: {said:?}");
+        assert_eq!(result.code, 3, "{more:?}: {result:?}");
     }
-    let said = with_input(&["run", "-", "--memory", "rc11", "--path"], &access);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("leave out --memory"), "{said:?}");
+    let result = with_input(&["run", "-", "--memory", "rc11", "--path"], &access);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("leave out --memory"), "{result:?}");
 }
 
 #[test]
@@ -154,11 +157,11 @@ process (i in 0..9) { x.fetch_add(1, relaxed); x.fetch_add(1, relaxed) }
         "--max-executions=50",
         "--time-limit=0.2",
     ] {
-        let said = with_input(&[&arguments[..], &[limit]].concat(), program);
-        assert_eq!(said.code, 2, "{limit}: {said:?}");
+        let result = with_input(&[&arguments[..], &[limit]].concat(), program);
+        assert_eq!(result.code, 2, "{limit}: {result:?}");
         // There are no checkpoints for execution graphs.
-        assert!(!said.err.contains("--checkpoint"), "{limit}: {said:?}");
-        assert_eq!(said.json()["scope"]["exhaustive"], false);
+        assert!(!result.err.contains("--checkpoint"), "{limit}: {result:?}");
+        assert_eq!(result.json()["scope"]["exhaustive"], false);
     }
 }
 
@@ -175,13 +178,13 @@ process main {
   assert r != 10
 }
 ";
-    let said = with_input(
+    let result = with_input(
         &["explore", "-", "--memory", "rc11", "--format", "json"],
         program,
     );
-    assert_eq!(said.code, 1, "{said:?}");
-    // Three writes in any order, and three values to choose from.
-    assert_eq!(said.json()["executions"], 18);
+    assert_eq!(result.code, 1, "{result:?}");
+    // There are three writes in any order, and three values to choose from.
+    assert_eq!(result.json()["executions"], 18);
     let sc = with_input(&["explore", "-", "--format", "json"], program);
     assert_eq!(sc.json()["executions"], 18);
 }
@@ -220,16 +223,16 @@ var x: atomic int = 0
 ensures fine: x >= 0
 process { x.store(1, relaxed); assert x == 2 }
 ";
-    let said = with_input(
+    let result = with_input(
         &["check", "-", "--memory", "rc11", "--property", "fine"],
         program,
     );
-    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.contains("1 failure that does not count"),
-        "{said:?}"
+        result.out.contains("1 failure that does not count"),
+        "{result:?}"
     );
-    assert!(said.out.contains("not explored"), "{said:?}");
+    assert!(result.out.contains("not explored"), "{result:?}");
 }
 
 #[test]
@@ -240,33 +243,33 @@ process (i in 0..4) { let r = x.fetch_add(1, relaxed); y.store(r, relaxed) }
 process { let r = y.load(relaxed); assert r != 2 }
 ";
     for command in [&["explore"][..], &["check"], &["check", "--keep-going"]] {
-        let said = |jobs: &str| {
+        let run = |jobs: &str| {
             let more = ["-", "--memory", "rc11", "--format", "json", "--jobs", jobs];
             let mut json = with_input(&[command, &more[..]].concat(), program).json();
             json["seconds"] = 0.into();
             json["options"]["jobs"] = 0.into();
             json
         };
-        let one = said("1");
+        let one = run("1");
         assert_eq!(one["verdict"], "violated");
         if command[0] == "explore" {
             // The updates in any order, the stores in any order, and what the load reads.
             assert_eq!(one["executions"], 24 * 24 * 5);
         }
         for jobs in ["2", "3"] {
-            assert_eq!(one, said(jobs), "{command:?}");
+            assert_eq!(one, run(jobs), "{command:?}");
         }
     }
 }
 
 #[test]
-fn what_no_weak_execution_reaches_is_warned_about() {
+fn unreachable_code_under_a_weak_model_is_a_warning() {
     let program = "atomicity access
 var x, y: atomic int = 0
 process { x.store(1, ORDER); y.store(1, ORDER) }
 process { if y.load(ORDER) == 1 { if x.load(ORDER) == 0 { assert y == 1 } } }
 ";
-    let said = |order: &str, memory: &str| {
+    let run = |order: &str, memory: &str| {
         let program = program.replace("ORDER", order);
         with_input(
             &["check", "-", "--memory", memory, "--format", "json"],
@@ -282,36 +285,40 @@ process { if y.load(ORDER) == 1 { if x.load(ORDER) == 0 { assert y == 1 } } }
             .filter(|code| code.starts_with("W02"))
             .collect()
     };
-    let (relaxed, ordered) = (said("relaxed", "rc11"), said("seq_cst", "rc11"));
+    let (relaxed, ordered) = (run("relaxed", "rc11"), run("seq_cst", "rc11"));
     assert!(codes(&relaxed).is_empty(), "{relaxed}");
     assert!(!codes(&ordered).is_empty(), "{ordered}");
-    let sc = said("seq_cst", "sc");
+    let sc = run("seq_cst", "sc");
     assert_eq!(codes(&sc), codes(&ordered));
     assert_eq!(sc["coverage"], ordered["coverage"]);
 }
 
 #[test]
-fn orders_are_told_as_text_and_json() {
+fn orders_are_shown_as_text_and_json() {
     let program = sb("relaxed");
-    let said = with_input(&["orders", "-", "--memory", "rc11"], &program);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = with_input(&["orders", "-", "--memory", "rc11"], &program);
+    assert_eq!(result.code, 1, "{result:?}");
     assert!(
-        said.out.contains("these orders are too weak"),
+        result.out.contains("these orders are too weak"),
         "{}",
-        said.out
+        result.out
     );
-    assert_eq!(said.out.matches("relaxed -> seq_cst").count(), 4);
+    assert_eq!(result.out.matches("relaxed -> seq_cst").count(), 4);
     let arguments = ["orders", "-", "--memory", "rc11", "--format", "json"];
     let json = with_input(&arguments, &program).json();
     assert_eq!(json["orders"]["advice"], "strengthen");
     assert_eq!(json["orders"]["accesses"][3]["advised"], "seq_cst");
-    let said = with_input(&["orders", "-", "--memory", "rc11"], &sb("seq_cst"));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("no order can be weaker"), "{}", said.out);
+    let result = with_input(&["orders", "-", "--memory", "rc11"], &sb("seq_cst"));
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(
+        result.out.contains("no order can be weaker"),
+        "{}",
+        result.out
+    );
     for arguments in [&["orders", "-"][..], &["orders", "-", "--memory", "sc"]] {
-        let said = with_input(arguments, &program);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("--memory rc11"), "{said:?}");
+        let result = with_input(arguments, &program);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("--memory rc11"), "{result:?}");
     }
     let check = with_input(&["check", "-", "--memory", "rc11"], &program);
     assert!(check.out.contains("would forbid it"), "{}", check.out);
@@ -337,10 +344,10 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
             "--seed",
             seed,
         ];
-        let said = with_input(&[&arguments[..], &more].concat(), program);
-        let mut json = said.json();
+        let result = with_input(&[&arguments[..], &more].concat(), program);
+        let mut json = result.json();
         json["seconds"] = 0.into();
-        (said.code, json)
+        (result.code, json)
     };
     let (code, found) = draw("1");
     assert_eq!(code, 1, "{found}");
@@ -357,16 +364,16 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
         program,
     );
     assert_eq!(run.code, 1, "{run:?}");
-    // A sample without a violation says little.
+    // A sample without a violation is inconclusive.
     let fine = program
         .replace("release", "seq_cst")
         .replace("acquire", "seq_cst");
-    let said = with_input(
+    let result = with_input(
         &["explore", "-", "--memory", "rc11", "--algorithm", "random"],
         &fine,
     );
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("1000 executions"), "{said:?}");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("1000 executions"), "{result:?}");
     let pct = [
         "explore",
         "-",
@@ -379,9 +386,9 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
         "--format",
         "json",
     ];
-    let said = with_input(&pct, program);
-    let found = said.json();
-    assert_eq!((said.code, &found["executions"]), (1, &1000.into()));
+    let result = with_input(&pct, program);
+    let found = result.json();
+    assert_eq!((result.code, &found["executions"]), (1, &1000.into()));
     assert_eq!(found["algorithm"], "pct --depth 2");
     let schedule = found["witnesses"][0]["runs"][0]["schedule"].as_str();
     let schedule = schedule.expect("a schedule");
@@ -403,11 +410,11 @@ process relay { f.fetch_add(1, relaxed) }
 process receiver { await f.load(acquire) == 2; x.store(1, relaxed); assert m == 41 }
 process { x.store(2, relaxed) }
 ";
-    let said = with_input(
+    let result = with_input(
         &["check", "-", "--memory", "rc11", "--format", "svg"],
         program,
     );
-    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(result.code, 1, "{result:?}");
     // A release sequence: the update continues what the store released.
     for words in [
         ">sw<",
@@ -417,7 +424,7 @@ process { x.store(2, relaxed) }
         "mo: the next write of the place",
         "✗ failure: assertion failed",
     ] {
-        assert!(said.out.contains(words), "{words}: {}", said.out);
+        assert!(result.out.contains(words), "{words}: {}", result.out);
     }
     let dot = with_input(
         &["check", "-", "--memory", "rc11", "--format", "dot"],
@@ -448,25 +455,25 @@ process { x.store(2, relaxed) }
 
 /// A variable that is not accessed keeps its value.
 #[test]
-fn what_is_not_accessed_is_as_it_was() {
+fn unaccessed_variables_keep_their_values() {
     for memory in ["rc11", "ra", "tso"] {
         for (expected, code) in [("x == 1", 0), ("x == 0", 1)] {
             let program = format!(
                 "atomicity access var x: atomic int = 1 var y: atomic int = 0
                  ensures {expected} process {{ y.store(1, relaxed) }}"
             );
-            let said = with_input(&["check", "-", "--memory", memory], &program);
-            assert_eq!(said.code, code, "{memory} {expected}: {said:?}");
+            let result = with_input(&["check", "-", "--memory", memory], &program);
+            assert_eq!(result.code, code, "{memory} {expected}: {result:?}");
         }
         let program = "atomicity access var a: atomic int[3] = [5, 6, 7]
             process { let r = a[0].load(relaxed) }";
-        let said = with_input(&["run", "-", "--memory", memory], program);
-        assert!(said.out.contains("[5, 6, 7]"), "{said:?}");
+        let result = with_input(&["run", "-", "--memory", memory], program);
+        assert!(result.out.contains("[5, 6, 7]"), "{result:?}");
     }
 }
 
-/// Processes are numbered in the order in which they are met, and a run cut at its failure meets
-/// fewer.
+/// Processes are numbered in the order in which they are found, and a run that is cut at its
+/// failure finds fewer.
 #[test]
 fn failures_of_processes_that_others_start() {
     let program = "atomicity access var x: atomic int = 0
@@ -474,34 +481,34 @@ fn failures_of_processes_that_others_start() {
         process { spawn { let r = x.load(relaxed); assert r == 1 } }";
     for memory in ["rc11", "ra", "tso"] {
         for command in ["check", "explore"] {
-            let said = with_input(&[command, "-", "--memory", memory], program);
-            assert_eq!(said.code, 1, "{command} {memory}: {said:?}");
-            assert!(said.out.contains("r == 1"), "{said:?}");
+            let result = with_input(&[command, "-", "--memory", memory], program);
+            assert_eq!(result.code, 1, "{command} {memory}: {result:?}");
+            assert!(result.out.contains("r == 1"), "{result:?}");
         }
     }
 }
 
 #[test]
-fn a_race_that_does_not_count_verifies_nothing_behind_it() {
+fn nothing_is_verified_after_an_uncounted_race() {
     let program = "atomicity access var p: int = 0 lock a, b
         process { p := 1; lock(a); lock(b); unlock(b); unlock(a) }
         process { p := 2; lock(b); lock(a); unlock(a); unlock(b) }";
     let check = ["check", "-", "--memory", "rc11", "--property", "deadlock"];
-    let said = with_input(&check, program);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("follows a data race"), "{said:?}");
+    let result = with_input(&check, program);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("follows a data race"), "{result:?}");
 }
 
 #[test]
 fn only_the_named_property_counts() {
     let program = "atomicity access var x: atomic int = 0 ensures en: x == 0
         process { let r = x.load(); assert r == 1 }";
-    let said = with_input(
+    let result = with_input(
         &["check", "-", "--memory", "rc11", "--property", "en"],
         program,
     );
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("does not count"), "{said:?}");
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("does not count"), "{result:?}");
 }
 
 #[test]
@@ -517,9 +524,9 @@ fn a_run_that_a_limit_cuts_is_shown_as_far_as_it_goes() {
         "5",
         "--format",
     ];
-    let said = with_input(&[&run[..], &["json"]].concat(), program);
-    assert_eq!(said.code, 2, "{said:?}");
-    let record = said.json();
+    let result = with_input(&[&run[..], &["json"]].concat(), program);
+    assert_eq!(result.code, 2, "{result:?}");
+    let record = result.json();
     assert_eq!(record["run"]["steps"].as_array().map(Vec::len), Some(5));
     assert_eq!(record["verdict"], "inconclusive");
     let text = with_input(&[&run[..], &["text"]].concat(), program);
@@ -533,8 +540,8 @@ fn depth_is_in_steps() {
         process { x.fetch_add(1, relaxed); x.fetch_add(1, relaxed); x.fetch_add(1, relaxed) }";
     for (depth, code) in [("3", 0), ("2", 2)] {
         let explore = ["explore", "-", "--memory", "rc11", "--max-depth", depth];
-        let said = with_input(&explore, program);
-        assert_eq!(said.code, code, "{depth}: {said:?}");
+        let result = with_input(&explore, program);
+        assert_eq!(result.code, code, "{depth}: {result:?}");
     }
 }
 
@@ -543,12 +550,12 @@ fn depth_is_in_steps() {
 fn elements_are_updated_in_one_step() {
     let program = "atomicity access var a: atomic int[2] = 0 ensures a[1] == 2
         process (p in 0..2) { let i = 1; a[i].fetch_add(1, relaxed) }";
-    let said = with_input(&["explore", "-", "--memory", "rc11"], program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["explore", "-", "--memory", "rc11"], program);
+    assert_eq!(result.code, 0, "{result:?}");
     let program = "atomicity access var a: atomic int[2] = 0
         process (p in 0..2) { let ok = a[p].compare_exchange(0, 1, relaxed, relaxed) }";
-    let said = with_input(&["explore", "-", "--memory", "tso"], program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["explore", "-", "--memory", "tso"], program);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
 /// A relaxed update in the release sequence of a `seq_cst` store does not separate the store from a
@@ -561,11 +568,11 @@ fn release_sequences_of_seq_cst_stores() {
         process { y.store(2, seq_cst); let t = x.swap(10, seq_cst); r := t }
         process { x.store(50, seq_cst); let t = x.swap(1, relaxed); s := t }";
     let check = ["check", "-", "--memory", "rc11", "--property", "failure"];
-    let said = with_input(&check, program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&check, program);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
-/// A failure beside a false assumption counts, and where it does not count it is not denied.
+/// A failure beside a false assumption counts. If failures do not count, the text does not deny it.
 #[test]
 fn a_failure_beside_a_false_assumption() {
     let program = "atomicity access var x, y: atomic int = 0
@@ -577,9 +584,9 @@ fn a_failure_beside_a_false_assumption() {
     );
     assert_eq!(record.json()["failures"], 1);
     let check = ["check", "-", "--memory", "rc11", "--property", "livelock"];
-    let said = with_input(&check, program);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(!said.out.contains("nothing can go wrong"), "{said:?}");
+    let result = with_input(&check, program);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(!result.out.contains("nothing can go wrong"), "{result:?}");
 }
 
 /// A replay compares every step and the final state; a run without a violation replays, too.
@@ -607,8 +614,8 @@ fn a_replay_compares_everything() {
             "changes" => serde_json::json!([]),
             _ => "nonsense".into(),
         };
-        let said = replay(changed);
-        assert_eq!(said.code, 3, "{field}: {said:?}");
+        let result = replay(changed);
+        assert_eq!(result.code, 3, "{field}: {result:?}");
     }
     let mut changed = run;
     changed["run"]["state"][0]["value"] = "77".into();
@@ -655,7 +662,7 @@ fn failing_events_are_counted_once() {
             assert_eq!(record["failures"], failures, "{how:?} {processes}");
         }
     }
-    // Two ways to the racing read, and two orders of the steps of other processes.
+    // There are two ways to the racing read, and two orders of the steps of other processes.
     let races = "atomicity access
 var d: int = 0
 var x, y: atomic int = 0
@@ -675,14 +682,14 @@ process { y := 2 }
 
 /// The message about a schedule that does not fit uses the names and numbers of the source.
 #[test]
-fn schedules_that_do_not_fit_are_told_in_the_programs_names() {
+fn schedules_that_do_not_fit_are_reported_with_the_programs_names() {
     let program = "atomicity access
 var x: atomic int = 0
 lock m
 process left { lock(m); x := 1; unlock(m) }
 process right { lock(m); let r = x; unlock(m); await r == 5 }
 ";
-    for (schedule, said) in [
+    for (schedule, result) in [
         (
             "0 1",
             "step 2 of the schedule: process right has to wait here; these can make a step: left",
@@ -711,6 +718,6 @@ process right { lock(m); let r = x; unlock(m); await r == 5 }
         let run = ["run", "-", "--memory", "rc11", "--schedule", schedule];
         let said_so = with_input(&run, program);
         assert_eq!(said_so.code, 3, "{said_so:?}");
-        assert!(said_so.err.contains(said), "{said_so:?}");
+        assert!(said_so.err.contains(result), "{said_so:?}");
     }
 }

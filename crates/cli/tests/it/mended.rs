@@ -1,13 +1,13 @@
-//! Minimal programs for defects that an attack on `check` found.
+//! Minimal programs for defects that adversarial tests of `check` have found.
 
 use serde_json::{Value, json};
 
-use crate::support::{CommandResult, command, mazurka, said, with_input};
+use crate::support::{CommandResult, command, mazurka, run_command, with_input};
 
 fn check(program: &str, more: &[&str]) -> CommandResult {
     let mut command = command();
     command.args(["check", "-", "--format", "json"]).args(more);
-    said(&mut command, program)
+    run_command(&mut command, program)
 }
 
 /// The kinds of violations shown.
@@ -62,7 +62,7 @@ fn a_bound_leaves_open_what_was_not_found() {
     let record = check(&program, &flags).json();
     assert_eq!(shown(&record), ["failure", "failure"]);
     assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
-    // The flag is given already, and would not help.
+    // The flag --keep-going is given already, so the advice does not name it.
     let text = with_input(
         &["check", "-", "--keep-going", "--max-depth", "2"],
         &program,
@@ -83,7 +83,7 @@ fn an_engine_that_leaves_properties_out_leaves_them_open() {
 }
 
 #[test]
-fn a_server_may_fail() {
+fn a_failing_server_has_no_livelock() {
     for program in [
         "var x: int = 0  process server { while true { if x == 5 { error } x := 1 - x } }",
         "var x: int = 0  proc test() { if x == 5 { error } }
@@ -92,8 +92,8 @@ fn a_server_may_fail() {
         "var x: int = 0  process { for i in 0..2 { while true { x := 1 - x } } }",
         "var x: int = 0  process { while true { x := 1 - x; while false { end } } }",
     ] {
-        let said = check(program, &[]);
-        assert_eq!(said.code, 0, "{program}: {said:?}");
+        let result = check(program, &[]);
+        assert_eq!(result.code, 0, "{program}: {result:?}");
     }
 }
 
@@ -125,9 +125,9 @@ fn a_limit_hides_no_violated_always() {
         &["--keep-going", "--time-limit", "0.2"],
         &["--max-steps", "1000"],
     ] {
-        let said = check(program, flags);
-        assert_eq!(said.code, 1, "{flags:?}: {said:?}");
-        let record = said.json();
+        let result = check(program, flags);
+        assert_eq!(result.code, 1, "{flags:?}: {result:?}");
+        let record = result.json();
         assert_eq!(shown(&record), ["property"], "{flags:?}");
         assert_eq!(
             record["witnesses"][0]["runs"][0]["schedule"], "",
@@ -141,24 +141,24 @@ fn a_limit_on_depth_leaves_the_engine_that_merges_states() {
     // Too many traces to count, and few states.
     let program = "var x: int[4] = 0  var y: int = 0
         process p (i in 0..4) { while true { x[i] := 1 - x[i]; y := 1 - y } }";
-    let said = check(program, &["--max-depth", "40"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert_eq!(said.json()["algorithm"], "stateful");
+    let result = check(program, &["--max-depth", "40"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert_eq!(result.json()["algorithm"], "stateful");
     // The failure first occurs at the end of a long run, which is cut there.
     let program = "var x: int = 0  process { while x < 100 { x := x + 1 }; error }
         process { x := 99 }";
-    let said = check(program, &["--max-depth", "8"]);
-    assert_eq!(shown(&said.json()), ["failure"], "{said:?}");
+    let result = check(program, &["--max-depth", "8"]);
+    assert_eq!(shown(&result.json()), ["failure"], "{result:?}");
 }
 
 fn headline(program: &str, more: &[&str]) -> String {
     let mut command = command();
     command.args(["check", "-"]).args(more);
-    said(&mut command, program).first_line().to_owned()
+    run_command(&mut command, program).first_line().to_owned()
 }
 
 #[test]
-fn headlines_say_what_counts() {
+fn headlines_name_what_counts() {
     let failing = "var x: int = 0  process { x := 1; error }";
     let line = headline(failing, &["--property", "deadlock"]);
     assert!(
@@ -184,32 +184,35 @@ fn a_title_that_several_witnesses_have_is_there_once() {
 }
 
 #[test]
-fn properties_that_are_not_there_are_not_asked_for() {
-    let said = check(
+fn properties_that_do_not_exist_cannot_be_named() {
+    let result = check(
         "var x: int = 0  process { x := 1 }",
         &["--property", "property"],
     );
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("states no temporal property"), "{said:?}");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(
+        result.err.contains("states no temporal property"),
+        "{result:?}"
+    );
     let all = check("var x: int = 0  process { x := 1 }", &["--property", "all"]);
     assert_eq!(all.code, 0, "{all:?}");
 }
 
 #[test]
-fn standard_input_is_no_file_to_write_to() {
-    let said = with_input(&["replay", "-"], "{}");
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(!said.err.contains("--witness -"), "{said:?}");
-    assert!(said.err.contains("--format json"), "{said:?}");
+fn standard_input_cannot_be_written() {
+    let result = with_input(&["replay", "-"], "{}");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(!result.err.contains("--witness -"), "{result:?}");
+    assert!(result.err.contains("--format json"), "{result:?}");
 }
 
 #[test]
 fn errors_of_schedules_name_processes_as_the_source_does() {
     let program = "lock m  process p (i in 0..2) { lock(m); unlock(m) }";
-    let said = with_input(&["run", "-", "--schedule", "p(0) p(1)"], program);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = with_input(&["run", "-", "--schedule", "p(0) p(1)"], program);
+    assert_eq!(result.code, 3, "{result:?}");
     let expected = "process p(1) has to wait here; these can make a step: p(0)";
-    assert!(said.err.contains(expected), "{said:?}");
+    assert!(result.err.contains(expected), "{result:?}");
 }
 
 #[test]
@@ -244,17 +247,17 @@ fn a_loop_over_an_unknown_value_comes_back_to_its_state() {
 }
 
 #[test]
-fn a_loop_that_check_does_not_see_the_end_of_is_for_another_engine() {
+fn an_unfinished_loop_is_referred_to_another_engine() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("livelock.maz");
     let program = "var i: bool  var x: i8 = 0
         process { while x == 0 { skip } }  process { if i { x := 1 } }";
     std::fs::write(&file, program).expect("a file");
     let file = file.to_str().expect("a path");
-    let said = mazurka(&["check", file, "--property", "livelock", "--max-depth", "50"]);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = mazurka(&["check", file, "--property", "livelock", "--max-depth", "50"]);
+    assert_eq!(result.code, 2, "{result:?}");
     let advice = "try `mazurka explore --algorithm stateful`";
-    assert!(said.out.contains(advice), "{said:?}");
+    assert!(result.out.contains(advice), "{result:?}");
     let flags = ["--algorithm", "stateful", "--format", "json"];
     let record = mazurka(&[&["explore", file], &flags[..]].concat()).json();
     assert_eq!(record["scope"]["exhaustive"], true, "{record}");

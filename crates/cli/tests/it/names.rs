@@ -1,11 +1,11 @@
 //! Readable output: names, values, and lines that fit the terminal.
 
-use crate::support::{command, mazurka, said, with_input};
+use crate::support::{command, mazurka, run_command, with_input};
 
 const PHILOSOPHERS: &str = "examples/philosophers.maz";
 
 #[test]
-fn processes_are_called_by_their_names() {
+fn processes_are_named() {
     let found = mazurka(&["check", PHILOSOPHERS, "--set", "N=2"]);
     let first = found.first_line();
     let deadlock = "deadlock: philosopher(0) and philosopher(1) wait for ever";
@@ -121,8 +121,9 @@ fn a_failure_shows_its_values() {
     let record = with_input(&["check", "-", "--format", "json"], source).json();
     let values = serde_json::json!([{"name": "s", "value": "4"}]);
     assert_eq!(record["witnesses"][0]["values"], values);
-    let told = "var x: int = 4 process p (me in 3..4) { assert x == 0, \"client {me} saw {x}\" }";
-    let found = with_input(&["check", "-"], told);
+    let program =
+        "var x: int = 4 process p (me in 3..4) { assert x == 0, \"client {me} saw {x}\" }";
+    let found = with_input(&["check", "-"], program);
     let message = "failure: assertion failed: client 3 saw 4";
     assert!(found.first_line().contains(message), "{found:?}");
 }
@@ -134,7 +135,7 @@ fn in_columns(columns: Option<&str>, args: &[&str], source: &str) -> String {
     if let Some(columns) = columns {
         command.env("COLUMNS", columns);
     }
-    said(&mut command, source).out
+    run_command(&mut command, source).out
 }
 
 #[test]

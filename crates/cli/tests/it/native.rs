@@ -713,3 +713,47 @@ fn a_search_ends_where_a_race_makes_a_step_impossible() {
     let (code, out, err) = mazurka(&["check", &file]);
     assert!(code == 1 && out.contains("data race on `s`"), "{out}{err}");
 }
+
+#[test]
+fn places_name_headers_and_folders() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let write =
+        |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
+    for inner in ["src", "inc"] {
+        fs::create_dir(folder.path().join(inner)).expect("a folder");
+    }
+    write(
+        "inc/own.h",
+        "static atomic_int g;\nstatic void bump(void) { int x = g; g = x + 1; }\n",
+    );
+    write(
+        "src/m.c",
+        "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include \"own.h\"\n\
+         static void *t(void *u) { bump(); return u; }\n\
+         int main(void) { pthread_t a; pthread_create(&a, 0, t, 0); bump(); pthread_join(a, 0);\n\
+         assert(g == 2); return 0; }\n",
+    );
+    let said = |format: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_mazurka"))
+            .args(["check", "src/m.c", "--format", format, "--", "-Iinc"])
+            .current_dir(folder.path())
+            .output()
+            .expect("the tool");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let github = said("github");
+    assert!(github.contains("file=src/m.c,line=7,"), "{github}");
+    let sarif = said("sarif");
+    assert!(sarif.contains("\"inc/own.h\""), "{sarif}");
+    let record: serde_json::Value = serde_json::from_str(&said("json")).expect("JSON");
+    let steps = record["witnesses"][0]["runs"][0]["steps"]
+        .as_array()
+        .expect("steps");
+    let in_header = |step: &&serde_json::Value| step["file"] == "../inc/own.h" && step["line"] == 2;
+    assert!(steps.iter().filter(in_header).count() >= 4, "{steps:?}");
+    let in_main = |step: &serde_json::Value| step.get("file").is_none();
+    assert!(steps.iter().any(in_main), "{steps:?}");
+}

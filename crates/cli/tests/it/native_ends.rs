@@ -84,7 +84,7 @@ fn nested_functions_and_hundreds_of_threads_run() {
 
 /// The loop is in `main`, but spends most of its time in a function of the C library.
 #[test]
-fn a_loop_without_an_end_is_told_where_the_program_has_it() {
+fn an_infinite_loop_is_reported_with_its_place() {
     if !has_compiler() {
         return;
     }
@@ -105,7 +105,7 @@ const LONG: &str = "atomic_int x; void *add(void *p) { for (int k = 0; k < 6; k+
     for (int k = 0; k < 4; k++) pthread_join(all[k], 0); return 0; }";
 
 #[test]
-fn a_search_that_is_broken_off_says_what_it_has_seen() {
+fn a_stopped_search_reports_its_findings() {
     if !has_compiler() {
         return;
     }
@@ -132,7 +132,7 @@ const ENDLESS: [&str; 3] = [
 ];
 
 #[test]
-fn a_time_limit_ends_steps_without_an_end() {
+fn a_time_limit_ends_infinite_steps() {
     if !has_compiler() {
         return;
     }
@@ -152,7 +152,7 @@ fn a_time_limit_ends_steps_without_an_end() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupted_search_says_what_it_has_seen() {
+fn an_interrupted_search_reports_its_findings() {
     if !has_compiler() {
         return;
     }
@@ -257,6 +257,12 @@ fn destructors_run_at_the_end_of_the_program() {
         int main(void) { atexit(one); atexit(two); return 0; }";
     both(&order.replace("LAST", "3"), None);
     both(&order.replace("LAST", "4"), Some("four: assertion"));
+    // What they register comes after all of them.
+    let late = "static int at; static void late(void) { assert(at == 2); }\n\
+        __attribute__((destructor(102))) static void one(void) { at++; atexit(late); }\n\
+        __attribute__((destructor(101))) static void two(void) { at++; }\n\
+        int main(void) { return 0; }";
+    both(late, None);
     // A thread that runs on races with them.
     let races = "int x; void *f(void *p) { x = 1; return p; }\n\
         __attribute__((destructor)) static void last(void) { x = 2; }\n\

@@ -1,9 +1,9 @@
 //! The commands on the pages about the papers print what the pages show.
 
 use crate::support::{mazurka, root};
-use crate::wellformed::is_sound;
+use crate::wellformed::assert_sound;
 
-/// The commands of a page with the output that it shows; `…` stands for any lines.
+/// The commands of a page with the output that it shows; `…` matches any lines.
 fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page");
     let mut found = Vec::new();
@@ -63,8 +63,8 @@ fn the_commands_of_the_page_about_unfolding_do_what_it_shows() {
     assert!(all.len() >= 8, "the commands were not found");
     for (args, shown) in all {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let said = mazurka(&args);
-        assert!(is_shown(&said.out, &shown), "{args:?}\n{}", said.out);
+        let result = mazurka(&args);
+        assert!(is_shown(&result.out, &shown), "{args:?}\n{}", result.out);
     }
 }
 
@@ -81,10 +81,10 @@ fn files_that_the_page_about_unfolding_names_exist() {
             "crates/testkit/tests/it",
         ];
         if word.ends_with(".rs") || word.starts_with("corpus/") {
-            let there = bases
+            let exists = bases
                 .iter()
                 .any(|base| root().join(base).join(word).exists());
-            assert!(there, "{word}");
+            assert!(exists, "{word}");
             found += 1;
         }
     }
@@ -96,9 +96,9 @@ fn files_that_the_page_about_unfolding_names_exist() {
 fn trees_with_inputs_have_a_node_for_each_branch() {
     let draw = |name: &str, flags: &[&str]| {
         let file = format!("corpus/maz/{name}/program.maz");
-        let said = mazurka(&[&["explore", &file][..], flags].concat());
-        assert!(said.code < 2, "{said:?}");
-        said.out
+        let result = mazurka(&[&["explore", &file][..], flags].concat());
+        assert!(result.code < 2, "{result:?}");
+        result.out
     };
     let naive = ["--algorithm", "naive", "--format", "dot"];
     let sequential = draw("thesis-fig2-1", &naive);
@@ -119,11 +119,11 @@ fn trees_with_inputs_have_a_node_for_each_branch() {
         "thesis-fig2-4",
         &["--algorithm", "naive", "--format", "svg"],
     );
-    is_sound(&picture);
+    assert_sound(&picture);
     let file = "corpus/maz/thesis-fig2-4/program.maz";
     let states = ["--algorithm", "stateful", "--format", "dot"];
-    let said = mazurka(&[&["explore", file][..], &states].concat());
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&[&["explore", file][..], &states].concat());
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 /// Figures 7.3 and 7.4.
@@ -145,7 +145,7 @@ fn the_model_of_a_stateful_net_is_listed_and_drawn() {
     let dot = model(&["--format", "dot"]).out;
     assert_eq!(dot.matches("shape=circle").count(), 13, "{dot}");
     assert_eq!(dot.matches("shape=box").count(), 6, "{dot}");
-    is_sound(&model(&["--format", "svg"]).out);
+    assert_sound(&model(&["--format", "svg"]).out);
     let other = mazurka(&["unfold", file, "--model"]);
     assert_eq!(other.code, 3, "{other:?}");
 }
@@ -162,8 +162,8 @@ fn both_methods_find_deadlocks() {
         let stuck = ask("philosophers", "deadlock", method);
         assert_eq!(stuck.code, 1, "{stuck:?}");
         // A philosopher waits in line 12, for the second fork, and never in line 13.
-        let there = ask("philosophers", "deadlock && at(0, 12) && at(1, 12)", method);
-        assert_eq!(there.code, 1, "{there:?}");
+        let exists = ask("philosophers", "deadlock && at(0, 12) && at(1, 12)", method);
+        assert_eq!(exists.code, 1, "{exists:?}");
         let elsewhere = ask("philosophers", "at(0, 13) && deadlock", method);
         assert_eq!(elsewhere.code, 0, "{elsewhere:?}");
         let never = ask("philosophers-ordered", "deadlock", method);
@@ -179,7 +179,7 @@ fn both_methods_find_deadlocks() {
 /// Example 5, Figure 2.7: with the first thread first, DPOR without sleep sets runs one of the two
 /// traces twice. Example 6: with sleep sets it does not.
 #[test]
-fn without_sleep_sets_dpor_meets_a_trace_twice() {
+fn without_sleep_sets_dpor_explores_a_trace_twice() {
     let file = "corpus/maz/thesis-fig2-6/program.maz";
     let explore = ["explore", file, "--format", "json", "--algorithm"];
     let counts = |flags: &[&str]| {

@@ -13,9 +13,9 @@ fn without_seconds(text: &str) -> String {
 
 #[test]
 fn the_text_of_example_5() {
-    let said = mazurka(&["permute", EXAMPLE, "--schedule", THETA_0, "--paper"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    insta::assert_snapshot!(without_seconds(&said.out));
+    let result = mazurka(&["permute", EXAMPLE, "--schedule", THETA_0, "--paper"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    insta::assert_snapshot!(without_seconds(&result.out));
 }
 
 #[test]
@@ -54,12 +54,15 @@ fn exit_codes() {
 
 #[test]
 fn mistakes_are_explained() {
-    let said = with_input(&["permute", "-", "--schedule", "1 1"], CHOICE);
-    assert!(said.err.contains("process 1 has already ended"), "{said:?}");
+    let result = with_input(&["permute", "-", "--schedule", "1 1"], CHOICE);
+    assert!(
+        result.err.contains("process 1 has already ended"),
+        "{result:?}"
+    );
     let flags = ["permute", "-", "--class", "9", "--format", "dot"];
-    let said = with_input(&flags, CHOICE);
-    assert_eq!(said.code, 3);
-    assert!(said.err.contains("there is no class 9"), "{said:?}");
+    let result = with_input(&flags, CHOICE);
+    assert_eq!(result.code, 3);
+    assert!(result.err.contains("there is no class 9"), "{result:?}");
 }
 
 #[test]
@@ -74,22 +77,23 @@ fn the_picture_of_a_class() {
 }
 
 #[test]
-fn long_lists_are_cut_and_say_so() {
+fn long_lists_are_cut_with_a_note() {
     let writers = "var x: int = 0 process (k in 0..5) { x := k }";
-    let said = with_input(&["permute", "-", "--classes", "3"], writers);
+    let result = with_input(&["permute", "-", "--classes", "3"], writers);
     assert!(
-        said.out.contains("… 117 more: --classes N lists more"),
+        result.out.contains("… 117 more: --classes N lists more"),
         "{}",
-        said.out
+        result.out
     );
     assert!(
-        said.first_line()
+        result
+            .first_line()
             .starts_with("permuted: 120 executable permutations")
     );
 }
 
 #[test]
-fn run_tells_the_path_condition() {
+fn run_shows_the_path_condition() {
     let schedule = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1";
     let run = |more: &[&str]| {
         let mut all = vec![
@@ -104,23 +108,24 @@ fn run_tells_the_path_condition() {
         all.extend(more);
         mazurka(&all)
     };
-    let said = run(&[]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = run(&[]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.contains("path condition: flag && x == -2\n"),
-        "{said:?}"
+        result.out.contains("path condition: flag && x == -2\n"),
+        "{result:?}"
     );
     assert!(
-        said.out
+        result
+            .out
             .contains("where another path can start: 3, 5, 7, 9\n"),
-        "{said:?}"
+        "{result:?}"
     );
     let record = run(&["--format", "json"]).json();
     assert_eq!(record["path"]["condition"], "flag && x == -2");
     assert_eq!(record["path"]["branches"][3], 9);
-    let said = with_input(&["run", "-", "--path"], "process { let x = input(); skip }");
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("--path"), "{said:?}");
+    let result = with_input(&["run", "-", "--path"], "process { let x = input(); skip }");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("--path"), "{result:?}");
 }
 
 #[test]
@@ -129,13 +134,13 @@ fn a_run_that_a_limit_has_cut_is_permuted_up_to_its_length() {
     let loops = "var x, y: int = 0
         process p { true |>* x := x + 1 } process q { true |>* y := y + 1 }";
     let args = ["permute", "-", "--max-depth", "4", "--schedule", "0 1 0 1"];
-    let said = with_input(&args, loops);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = with_input(&args, loops);
+    assert_eq!(result.code, 2, "{result:?}");
     assert!(
-        said.out.starts_with(
+        result.out.starts_with(
             "inconclusive: 1 executable permutation (of one path, up to length 4); 1 state at that length"
         ),
-        "{said:?}"
+        "{result:?}"
     );
     // With a shared variable every order is different: 4 choose 2.
     let common =
@@ -187,22 +192,25 @@ fn runs_are_compared_as_traces() {
         let args = ["run", EXAMPLE5, "--schedule", one, "--equivalent", other];
         mazurka(&args)
     };
-    let said = ask(THETA_0, THETA_1);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("\nequivalent to: "), "{said:?}");
-    let said = ask(THETA_0, THETA_3);
-    assert!(said.out.contains("not equivalent to: "), "{said:?}");
+    let result = ask(THETA_0, THETA_1);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("\nequivalent to: "), "{result:?}");
+    let result = ask(THETA_0, THETA_3);
+    assert!(result.out.contains("not equivalent to: "), "{result:?}");
     // The first pair in another order: the flip before the guard that reads it.
     assert!(
-        said.out.contains("steps 8 and 12 depend on each other"),
-        "{said:?}"
+        result.out.contains("steps 8 and 12 depend on each other"),
+        "{result:?}"
     );
-    let said = ask(THETA_0, "0 0 0.1");
-    assert!(said.out.contains("step 4 is not made there"), "{said:?}");
-    let said = ask("0 0 0.1", THETA_0);
+    let result = ask(THETA_0, "0 0 0.1");
     assert!(
-        said.out.contains("continues where this run ends"),
-        "{said:?}"
+        result.out.contains("step 4 is not made there"),
+        "{result:?}"
+    );
+    let result = ask("0 0 0.1", THETA_0);
+    assert!(
+        result.out.contains("continues where this run ends"),
+        "{result:?}"
     );
     assert_eq!(ask(THETA_0, "7").code, 3);
 }
@@ -210,27 +218,30 @@ fn runs_are_compared_as_traces() {
 #[test]
 fn the_normal_form_of_a_run() {
     // canon(θ0) = θ1, as the paper says after Definition 12.
-    let said = mazurka(&["run", EXAMPLE5, "--schedule", THETA_0, "--canonical"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["run", EXAMPLE5, "--schedule", THETA_0, "--canonical"]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.contains(&format!("--schedule \"{THETA_1}\"")),
-        "{said:?}"
+        result.out.contains(&format!("--schedule \"{THETA_1}\"")),
+        "{result:?}"
     );
     let again = mazurka(&["run", EXAMPLE5, "--schedule", THETA_1, "--canonical"]);
-    assert_eq!(again.out, said.out);
+    assert_eq!(again.out, result.out);
 }
 
 #[test]
 fn a_run_is_a_sequential_program() {
-    let said = mazurka(&["run", EXAMPLE5, "--schedule", THETA_3, "--linearise"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["run", EXAMPLE5, "--schedule", THETA_3, "--linearise"]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.contains("  x == 0 || flag |> x := 2 * x;\n"),
-        "{said:?}"
+        result.out.contains("  x == 0 || flag |> x := 2 * x;\n"),
+        "{result:?}"
     );
-    assert!(said.out.contains("  true |> spawn { skip };\n"), "{said:?}");
+    assert!(
+        result.out.contains("  true |> spawn { skip };\n"),
+        "{result:?}"
+    );
     // Theorem 8: it runs, and ends as the run did.
-    let ran = with_input(&["run", "-", "--format", "json"], &said.out).json();
+    let ran = with_input(&["run", "-", "--format", "json"], &result.out).json();
     assert_eq!(ran["run"]["ending"], "final", "{ran}");
     assert_eq!(ran["run"]["state"][0]["value"], "5", "{ran}");
     // Locals, locks, arrays and choices have the effects that they had in the run.
@@ -242,10 +253,10 @@ fn a_run_is_a_sequential_program() {
         let seed = seed.to_string();
         let args = ["run", "-", "--seed", &seed];
         let json = with_input(&[&args[..], &["--format", "json"]].concat(), program).json();
-        let said = with_input(&[&args[..], &["--linearise"]].concat(), program);
-        assert_eq!(said.code, 0, "{said:?}");
-        let ran = with_input(&["run", "-", "--format", "json"], &said.out).json();
-        assert_eq!(ran["run"]["state"], json["run"]["state"], "{said:?}");
+        let result = with_input(&[&args[..], &["--linearise"]].concat(), program);
+        assert_eq!(result.code, 0, "{result:?}");
+        let ran = with_input(&["run", "-", "--format", "json"], &result.out).json();
+        assert_eq!(ran["run"]["state"], json["run"]["state"], "{result:?}");
     }
 }
 
@@ -253,15 +264,16 @@ fn a_run_is_a_sequential_program() {
 fn the_events_of_a_run() {
     // Examples 2 and 3 of the guarded-command paper, section 2.
     let example3 = "x ↦ 1, { x := x+1 ∥ x := 3 }";
-    let said = with_input(&["run", "-", "--schedule", "0 1", "--events"], example3);
+    let result = with_input(&["run", "-", "--schedule", "0 1", "--events"], example3);
     assert!(
-        said.out.contains("events: 0⟨{x}, {x}⟩ · 1⟨{x}, ∅⟩\n"),
-        "{said:?}"
+        result.out.contains("events: 0⟨{x}, {x}⟩ · 1⟨{x}, ∅⟩\n"),
+        "{result:?}"
     );
-    let said = mazurka(&["run", EXAMPLE5, "--schedule", "0 0.0 0 0.1", "--events"]);
+    let result = mazurka(&["run", EXAMPLE5, "--schedule", "0 0.0 0 0.1", "--events"]);
     assert!(
-        said.out
+        result
+            .out
             .contains("0⟨∅, ∅⟩ · 0.0⟨{x}, {x, flag}⟩ · 0⟨∅, ∅⟩ · 0.1⟨{x}, {flag, x}⟩"),
-        "{said:?}"
+        "{result:?}"
     );
 }

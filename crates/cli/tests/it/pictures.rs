@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::support::{mazurka, with_input};
-use crate::wellformed::{is_sound, texts};
+use crate::wellformed::{assert_sound, texts};
 
 const TWO_WRITERS: &str = "var x: int = 0 process { x := 1 } process { x := x + 1 }";
 
 #[test]
 fn dot_of_a_small_program() {
-    let said = with_input(&["explore", "-", "--format", "dot"], TWO_WRITERS);
-    assert_eq!(said.code, 0, "{said:?}");
-    insta::assert_snapshot!(said.out);
+    let result = with_input(&["explore", "-", "--format", "dot"], TWO_WRITERS);
+    assert_eq!(result.code, 0, "{result:?}");
+    insta::assert_snapshot!(result.out);
 }
 
 #[test]
@@ -61,10 +61,10 @@ fn svg_is_well_formed_and_no_words_overlap() {
         "corpus/maz/choose-leader/program.maz",
     ];
     for program in programs {
-        let said = mazurka(&["explore", program, "--format", "svg"]);
-        assert!(said.code <= 1, "{said:?}");
-        is_sound(&said.out);
-        let texts = texts(&said.out);
+        let result = mazurka(&["explore", program, "--format", "svg"]);
+        assert!(result.code <= 1, "{result:?}");
+        assert_sound(&result.out);
+        let texts = texts(&result.out);
         assert!(texts.len() > 5, "{program}");
         for (k, (x, y, one)) in texts.iter().enumerate() {
             for (other_x, other_y, other) in &texts[..k] {
@@ -79,8 +79,8 @@ fn svg_is_well_formed_and_no_words_overlap() {
 
 #[test]
 fn svg_shows_what_there_is() {
-    let said = mazurka(&["explore", "examples/example5.maz", "--format", "svg"]);
-    let texts = texts(&said.out);
+    let result = mazurka(&["explore", "examples/example5.maz", "--format", "svg"]);
+    let texts = texts(&result.out);
     let leaves = texts.iter().filter(|(_, _, text)| text == "final").count();
     assert_eq!(leaves, 5);
     let states: BTreeSet<&str> = texts
@@ -92,30 +92,30 @@ fn svg_shows_what_there_is() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_with_advice() {
+fn pictures_that_are_too_large_are_refused_with_advice() {
     for format in ["dot", "svg"] {
         let flags = ["--algorithm", "naive", "--format", format];
-        let said = mazurka(&[&["explore", "examples/philosophers.maz"], &flags[..]].concat());
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.out.is_empty());
+        let result = mazurka(&[&["explore", "examples/philosophers.maz"], &flags[..]].concat());
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.out.is_empty());
         assert!(
-            said.err.contains("states") && said.err.contains("500"),
-            "{said:?}"
+            result.err.contains("states") && result.err.contains("500"),
+            "{result:?}"
         );
         assert!(
-            said.err.contains("--set") && said.err.contains("--algorithm"),
-            "{said:?}"
+            result.err.contains("--set") && result.err.contains("--algorithm"),
+            "{result:?}"
         );
     }
 }
 
 #[test]
-fn what_was_not_explored_is_shown_as_cut() {
+fn unexplored_parts_are_shown_as_cut() {
     let flags = ["--max-depth", "3", "--format", "dot"];
-    let said = mazurka(&[&["explore", "examples/counter.maz"], &flags[..]].concat());
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("label=\"cut\""), "{said:?}");
-    assert!(!said.out.contains("label=\"blocked\""), "{said:?}");
+    let result = mazurka(&[&["explore", "examples/counter.maz"], &flags[..]].concat());
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("label=\"cut\""), "{result:?}");
+    assert!(!result.out.contains("label=\"blocked\""), "{result:?}");
 }
 
 /// The number of states of a program, from its record.
@@ -157,7 +157,7 @@ fn the_graph_of_states_has_each_state_once() {
             .lines()
             .filter(|line| nodes(line) && !line.contains(" -> "));
         assert_eq!(nodes.count(), states, "{file}: {}", dot.out);
-        is_sound(&svg.out);
+        assert_sound(&svg.out);
         let drawn = svg.out.matches("<title>state ").count();
         assert_eq!(drawn, states, "{file}");
         // Each state except the initial one has an incoming edge.
@@ -174,12 +174,12 @@ fn the_graph_of_states_has_each_state_once() {
 }
 
 #[test]
-fn states_say_in_a_word_what_they_are() {
+fn states_are_labelled_with_their_kind() {
     let word = |program: &str, word: &str| {
         let flags = ["explore", "-", "--algorithm", "stateful", "--format", "svg"];
-        let said = with_input(&flags, program);
-        is_sound(&said.out);
-        let all = texts(&said.out);
+        let result = with_input(&flags, program);
+        assert_sound(&result.out);
+        let all = texts(&result.out);
         all.iter().filter(|(_, _, text)| text == word).count()
     };
     let crossed = "lock a, b process p { lock(a); lock(b) } process q { lock(b); lock(a) }";
@@ -206,7 +206,7 @@ fn states_say_in_a_word_what_they_are() {
 }
 
 #[test]
-fn a_large_graph_of_states_is_cut_and_says_so() {
+fn a_large_graph_of_states_is_cut_with_a_message() {
     let args = [
         "explore",
         "examples/philosophers.maz",
@@ -220,13 +220,13 @@ fn a_large_graph_of_states_is_cut_and_says_so() {
     assert!(states > 200, "{states}");
     let expected = format!("200 of {states} states are drawn");
     for format in ["dot", "svg"] {
-        let said = mazurka(&[&args[..], &["--format", format]].concat());
-        assert_eq!(said.code, 1, "there is a deadlock");
-        assert!(said.err.contains(&expected), "{}", said.err);
-        assert!(said.out.contains(&expected), "{format}");
+        let result = mazurka(&[&args[..], &["--format", format]].concat());
+        assert_eq!(result.code, 1, "there is a deadlock");
+        assert!(result.err.contains(&expected), "{}", result.err);
+        assert!(result.out.contains(&expected), "{format}");
         if format == "svg" {
-            is_sound(&said.out);
-            assert_eq!(said.out.matches("<title>state ").count(), 200);
+            assert_sound(&result.out);
+            assert_eq!(result.out.matches("<title>state ").count(), 200);
         }
     }
 }
@@ -243,7 +243,7 @@ fn a_net_marks_where_processes_wait_for_ever() {
             net,
         ];
         let svg = mazurka(&[&args[..], &["--format", "svg"]].concat()).out;
-        is_sound(&svg);
+        assert_sound(&svg);
         let texts = texts(&svg);
         for philosopher in 0..2 {
             let words = format!("philosopher({philosopher}) waits: deadlock 1");
@@ -259,7 +259,7 @@ fn a_net_marks_where_processes_wait_for_ever() {
 }
 
 #[test]
-fn nothing_of_other_pictures_is_outside_the_paper() {
+fn other_pictures_are_within_their_area() {
     for args in [
         &["unfold", "corpus/maz/thesis-fig5-6/program.maz"][..],
         &["symbolic", "corpus/maz/sympaths-fig8/program.maz"],
@@ -267,8 +267,8 @@ fn nothing_of_other_pictures_is_outside_the_paper() {
         &["run", "corpus/abs/philosophers/program.abs", "--seed", "3"],
         &["permute", "examples/counter.maz", "--class", "1"],
     ] {
-        let said = mazurka(&[args, &["--format", "svg"]].concat());
-        assert!(said.code <= 2, "{said:?}");
-        is_sound(&said.out);
+        let result = mazurka(&[args, &["--format", "svg"]].concat());
+        assert!(result.code <= 2, "{result:?}");
+        assert_sound(&result.out);
     }
 }

@@ -13,8 +13,8 @@ process { y := 2 }
 
 fn pairs(algorithm: &str, program: &str) -> Vec<(u64, u64, u64)> {
     let args = ["explore", "-", "--profile", "--algorithm", algorithm];
-    let said = with_input(&[&args[..], &["--format", "json"]].concat(), program);
-    let record = said.json();
+    let result = with_input(&[&args[..], &["--format", "json"]].concat(), program);
+    let record = result.json();
     let line = |place: &serde_json::Value| place["line"].as_u64().expect("a line");
     let pair = |pair: &serde_json::Value| {
         let executions = pair["executions"].as_u64().expect("a count");
@@ -65,7 +65,7 @@ fn every_execution_of_optimal_has_its_reversal() {
     }
 }
 
-/// A search whose runs are longer than its sets starts again, and forgets what it has counted.
+/// A search whose runs are longer than its sets starts again, and discards its counts.
 #[test]
 fn long_runs_are_counted_once() {
     let program = "var x, y: int = 0
@@ -83,26 +83,26 @@ fn a_profile_changes_nothing_else() {
         let args = ["explore", "corpus/maz/readers/program.maz", "--set", "N=4"];
         let args = [&args[..], &["--algorithm", algorithm, "--format", "json"]].concat();
         let mut plain = mazurka(&[&args[..], &["--jobs", "1"]].concat()).json();
-        let mut asked = mazurka(&[&args[..], &["--profile"]].concat()).json();
-        for record in [&mut plain, &mut asked] {
+        let mut with_profile = mazurka(&[&args[..], &["--profile"]].concat()).json();
+        for record in [&mut plain, &mut with_profile] {
             let record = record.as_object_mut().expect("a record");
             for different in ["seconds", "profile", "options"] {
                 record.remove(different);
             }
         }
-        assert_eq!(plain, asked, "{algorithm}");
+        assert_eq!(plain, with_profile, "{algorithm}");
     }
 }
 
 #[test]
 fn the_table_names_the_steps() {
-    let said = with_input(&["explore", "-", "--profile"], TWO_RACES);
-    let pairs: Vec<&str> = said
+    let result = with_input(&["explore", "-", "--profile"], TWO_RACES);
+    let pairs: Vec<&str> = result
         .out
         .lines()
         .filter(|line| line.contains("before"))
         .collect();
-    assert_eq!(pairs.len(), 2, "{said:?}");
+    assert_eq!(pairs.len(), 2, "{result:?}");
     let first = pairs
         .iter()
         .find(|line| line.contains("line 2"))
@@ -112,11 +112,11 @@ fn the_table_names_the_steps() {
         "{first}"
     );
     // Under `atomicity access` a statement has several steps.
-    let said = mazurka(&["explore", "examples/counter.maz", "--profile"]);
+    let result = mazurka(&["explore", "examples/counter.maz", "--profile"]);
     assert!(
-        said.out.contains("line 17 `read x` ")
-            && said.out.contains("line 18 `write in x := x + 1`"),
-        "{said:?}"
+        result.out.contains("line 17 `read x` ")
+            && result.out.contains("line 18 `write in x := x + 1`"),
+        "{result:?}"
     );
     let alone = with_input(
         &["explore", "-", "--profile"],
@@ -131,7 +131,7 @@ fn the_table_names_the_steps() {
 }
 
 #[test]
-fn a_lock_that_was_waited_for_is_a_pair_too() {
+fn waiting_for_a_lock_is_a_pair_too() {
     let found = pairs(
         "optimal",
         "lock m, n
@@ -146,7 +146,7 @@ process { lock(n);
 }
 
 #[test]
-fn what_has_no_profile_says_so() {
+fn engines_without_a_profile_refuse() {
     for (algorithm, says) in [
         (
             "stateful",
@@ -156,9 +156,9 @@ fn what_has_no_profile_says_so() {
         ("random", "which `random` does not make"),
     ] {
         let args = ["explore", "-", "--profile", "--algorithm", algorithm];
-        let said = with_input(&args, TWO_RACES);
-        assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
-        assert!(said.err.contains(says), "{said:?}");
+        let result = with_input(&args, TWO_RACES);
+        assert_eq!((result.code, result.out.as_str()), (3, ""), "{result:?}");
+        assert!(result.err.contains(says), "{result:?}");
     }
     let unknown = with_input(
         &["explore", "-", "--profile"],
@@ -177,18 +177,18 @@ fn merged_states_have_a_speed_and_take_memory() {
         "--algorithm",
         "stateful",
     ];
-    let said = mazurka(&args);
+    let result = mazurka(&args);
     let row = |name: &str| {
-        let mut lines = said.out.lines();
+        let mut lines = result.out.lines();
         lines
             .find(|line| line.trim_start().starts_with(name))
             .unwrap_or("")
             .to_owned()
     };
-    assert!(row("seconds").ends_with(" states a second"), "{said:?}");
+    assert!(row("seconds").ends_with(" states a second"), "{result:?}");
     assert!(
         row("memory").ends_with(" MB  of the process, at the most"),
-        "{said:?}"
+        "{result:?}"
     );
     let json = |algorithm: &str| {
         let args = ["explore", "examples/peterson.maz", "--algorithm", algorithm];

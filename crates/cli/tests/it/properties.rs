@@ -1,16 +1,16 @@
 //! `check --property NAME`: properties that count alone, and how the others affect a run.
 
-use crate::support::{CommandResult, command, said, with_input};
+use crate::support::{CommandResult, command, run_command, with_input};
 
 fn json(program: &str, property: &str, more: &[&str]) -> CommandResult {
     let mut command = command();
     let args = ["check", "-", "--format", "json", "--property", property];
     command.args(args).args(more);
-    said(&mut command, program)
+    run_command(&mut command, program)
 }
 
-/// The first step breaks `even`. The second breaks `small`, but the process makes it only if `even`
-/// does not halt it.
+/// The first step violates `even`. The second step violates `small`, but it is made only if `even`
+/// does not halt the process.
 const STEPS: &str = "var x: int = 0
     invariant even: x % 2 == 0
     invariant small: x < 2
@@ -29,14 +29,17 @@ fn each_property_counts_alone() {
         ("small,deadlock", 1, &["`small`"]),
         ("deadlock", 0, &[]),
     ] {
-        let said = json(STEPS, property, &[]);
-        assert_eq!(said.code, code, "{property}: {said:?}");
-        let record = said.json();
+        let result = json(STEPS, property, &[]);
+        assert_eq!(result.code, code, "{property}: {result:?}");
+        let record = result.json();
         let shown = record["witnesses"].as_array().expect("an array");
         assert_eq!(shown.len(), messages.len(), "{property}: {shown:?}");
         for (witness, message) in shown.iter().zip(messages) {
-            let told = witness["message"].as_str().expect("a message");
-            assert!(told.contains(message), "{property}: {told}");
+            let shown_message = witness["message"].as_str().expect("a message");
+            assert!(
+                shown_message.contains(message),
+                "{property}: {shown_message}"
+            );
         }
     }
     let all = json(STEPS, "small,even,one", &["--keep-going"]).json();
@@ -50,24 +53,24 @@ fn a_property_that_does_not_count_halts_no_process() {
         invariant first: x == 0
         invariant last: x < 4
         process { x := 1; x := 2; x := 3 }";
-    let said = with_input(&["check", "-", "--property", "last"], program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["check", "-", "--property", "last"], program);
+    assert_eq!(result.code, 0, "{result:?}");
     let line = "verified: `last` holds, deterministic (";
-    assert!(said.first_line().starts_with(line), "{said:?}");
-    assert!(!said.out.contains("not explored"), "{said:?}");
+    assert!(result.first_line().starts_with(line), "{result:?}");
+    assert!(!result.out.contains("not explored"), "{result:?}");
 }
 
 #[test]
-fn what_follows_a_failure_that_does_not_count_is_named() {
+fn the_part_after_an_uncounted_failure_is_reported() {
     let program = "var x: int = 0
         invariant small: x < 2
         process { assert x == 1; x := 2 }";
-    let said = with_input(&["check", "-", "--property", "small"], program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["check", "-", "--property", "small"], program);
+    assert_eq!(result.code, 0, "{result:?}");
     let line = "verified: `small` holds, but 1 failure that does not count (";
-    assert!(said.first_line().starts_with(line), "{said:?}");
+    assert!(result.first_line().starts_with(line), "{result:?}");
     let line = "not explored: what a process would do after a failure that does not count\n";
-    assert!(said.out.contains(line), "{said:?}");
+    assert!(result.out.contains(line), "{result:?}");
     let record = json(program, "small", &[]).json();
     assert_eq!(record["kinds"]["halted"], true);
     assert_eq!(record["kinds"]["counted"], serde_json::json!(["failure"]));
@@ -75,8 +78,8 @@ fn what_follows_a_failure_that_does_not_count_is_named() {
     let deadlock = json(program, "deadlock", &[]).json();
     assert_eq!(deadlock["kinds"]["halted"], true);
     let allowed = format!("allows failure {program}");
-    let said = with_input(&["check", "-"], &allowed);
-    assert!(said.out.contains(line), "{said:?}");
+    let result = with_input(&["check", "-"], &allowed);
+    assert!(result.out.contains(line), "{result:?}");
     let whole = json(program, "failure", &[]).json();
     assert_eq!(whole["kinds"].get("halted"), None);
 }
@@ -87,23 +90,23 @@ fn the_failure_that_counts_is_found_beside_one_that_does_not() {
         invariant small: x < 1
         process { assert x == 7 }
         process { x := 1 }";
-    let said = json(program, "small", &[]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let record = said.json();
+    let result = json(program, "small", &[]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let record = result.json();
     assert_eq!(record["witnesses"].as_array().map(Vec::len), Some(1));
     assert_eq!(record["kinds"]["halted"], true);
 }
 
 #[test]
-fn a_search_does_not_end_at_what_does_not_count() {
-    // The first step breaks `a`; `b` breaks after many more steps than the limit.
+fn a_search_does_not_end_at_an_uncounted_violation() {
+    // The first step violates `a`; `b` is violated after many more steps than the limit.
     let program = "var x: int = 0
         invariant a: x == 0
         invariant b: x < 100000
         process { for i in 0..200000 { x := x + 1 } }";
     for (property, code) in [("a", 1), ("b", 2), ("a,b", 1)] {
-        let said = json(program, property, &["--max-steps", "3000"]);
-        assert_eq!(said.code, code, "{property}: {said:?}");
+        let result = json(program, property, &["--max-steps", "3000"]);
+        assert_eq!(result.code, code, "{property}: {result:?}");
     }
 }
 
@@ -117,31 +120,31 @@ fn the_run_that_is_shown_can_be_made_again() {
     let saved = folder.join("bad.json");
     let saved = saved.to_str().expect("a path");
     let check = ["check", path, "--property", "small", "--witness", saved];
-    let checked = said(command().args(check), "");
+    let checked = run_command(command().args(check), "");
     assert_eq!(checked.code, 1, "{checked:?}");
     let hint = checked.out.lines().last().unwrap_or_default().to_owned();
     assert!(
         hint.ends_with("--schedule \"0 0\" --property=small"),
         "{hint}"
     );
-    let replayed = said(command().args(["replay", saved]), "");
+    let replayed = run_command(command().args(["replay", saved]), "");
     assert_eq!(replayed.code, 1, "{replayed:?}");
     let run = ["run", path, "--schedule", "0 0", "--property=small"];
-    let run = said(command().args(run), "");
+    let run = run_command(command().args(run), "");
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.out.contains("`small`"), "{run:?}");
     std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 #[test]
-fn what_can_be_named_is_listed() {
-    let said = json(STEPS, "evens", &[]);
-    assert_eq!(said.code, 3, "{said:?}");
+fn the_names_of_properties_are_listed() {
+    let result = json(STEPS, "evens", &[]);
+    assert_eq!(result.code, 3, "{result:?}");
     let kinds = "failure, property, deadlock, livelock, deterministic and all";
     let names = "the file names even, small, one, three";
     assert!(
-        said.err.contains(kinds) && said.err.contains(names),
-        "{said:?}"
+        result.err.contains(kinds) && result.err.contains(names),
+        "{result:?}"
     );
 }
 
@@ -151,21 +154,21 @@ fn unknown_values_are_no_obstacle() {
         invariant even: x % 2 == 0
         invariant small: x < 100
         process { x := input(i8) }";
-    let said = json(program, "small", &[]);
-    assert_eq!(said.code, 1, "{said:?}");
-    let record = said.json();
+    let result = json(program, "small", &[]);
+    assert_eq!(result.code, 1, "{result:?}");
+    let record = result.json();
     let shown = record["witnesses"].as_array().expect("an array");
     assert_eq!(shown.len(), 1, "{record}");
-    let said = json(&program.replace("< 100", "<= 127"), "small", &[]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = json(&program.replace("< 100", "<= 127"), "small", &[]);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
 #[test]
 fn strong_fairness_is_an_option() {
     let starved = "corpus/maz/temporal-starvation/program.maz";
-    let weak = said(command().args(["check", starved]), "");
+    let weak = run_command(command().args(["check", starved]), "");
     assert_eq!(weak.code, 1, "{weak:?}");
-    let strong = said(
+    let strong = run_command(
         command().args(["check", starved, "--fairness", "strong"]),
         "",
     );
@@ -175,13 +178,13 @@ fn strong_fairness_is_an_option() {
         "{strong:?}"
     );
     let json = ["check", starved, "--fairness", "strong", "--format", "json"];
-    let record = said(command().args(json), "").json();
+    let record = run_command(command().args(json), "").json();
     assert_eq!(record["options"]["fairness"], "strong");
     let explored = ["explore", starved, "--fairness", "strong"];
-    let other = said(command().args(explored), "");
+    let other = run_command(command().args(explored), "");
     assert_eq!(other.code, 3, "{other:?}");
     let engine = ["--algorithm", "stateful"];
-    let explored = said(command().args(explored).args(engine), "");
+    let explored = run_command(command().args(explored).args(engine), "");
     assert_eq!(explored.code, 0, "{explored:?}");
 }
 
@@ -192,14 +195,14 @@ fn a_lasso_is_replayed_under_the_fairness_that_it_claims() {
     let saved = folder.join("bad.json");
     let path = saved.to_str().expect("a path");
     let starved = "corpus/maz/temporal-starvation/program.maz";
-    let checked = said(command().args(["check", starved, "--witness", path]), "");
+    let checked = run_command(command().args(["check", starved, "--witness", path]), "");
     assert_eq!(checked.code, 1, "{checked:?}");
-    assert_eq!(said(command().args(["replay", path]), "").code, 1);
+    assert_eq!(run_command(command().args(["replay", path]), "").code, 1);
     let text = std::fs::read_to_string(&saved).expect("a record");
     let claims = text.replace("\"fairness\": \"weak\"", "\"fairness\": \"strong\"");
     assert_ne!(text, claims);
     std::fs::write(&saved, claims).expect("a file");
-    let replayed = said(command().args(["replay", path]), "");
+    let replayed = run_command(command().args(["replay", path]), "");
     assert_eq!(replayed.code, 3, "{replayed:?}");
     let why = "does not violate the recorded property";
     assert!(replayed.err.contains(why), "{replayed:?}");

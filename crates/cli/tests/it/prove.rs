@@ -19,36 +19,36 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn what_is_proved_passes_the_checker() {
+fn proofs_pass_the_checker() {
     let folder = tempfile::tempdir().expect("a folder");
     let proof = &path(folder.path(), "peterson.proof");
-    let said = mazurka(&["prove", PETERSON, "--proof", proof, "--tree"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["prove", PETERSON, "--proof", proof, "--tree"]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.starts_with("proved: [*] inside == 0 ("),
-        "{said:?}"
+        result.out.starts_with("proved: [*] inside == 0 ("),
+        "{result:?}"
     );
-    assert!(said.out.contains("no state deadlocks"), "{said:?}");
-    assert!(said.out.contains("goal 0 SCHEDULE"), "{said:?}");
-    let said = mazurka(&["check-proof", proof]);
-    assert_eq!(said.code, 0, "{said:?}");
+    assert!(result.out.contains("no state deadlocks"), "{result:?}");
+    assert!(result.out.contains("goal 0 SCHEDULE"), "{result:?}");
+    let result = mazurka(&["check-proof", proof]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.starts_with("checked: [*] inside == 0 (all "),
-        "{said:?}"
+        result.out.starts_with("checked: [*] inside == 0 (all "),
+        "{result:?}"
     );
-    assert!(said.out.contains("no state deadlocks"), "{said:?}");
-    // A weaker proof says so.
+    assert!(result.out.contains("no state deadlocks"), "{result:?}");
+    // A weaker proof is reported as weaker.
     mazurka(&["prove", PETERSON, "--no-deadlock", "--proof", proof]);
-    let said = mazurka(&["check-proof", proof]);
+    let result = mazurka(&["check-proof", proof]);
     assert!(
-        said.out.contains("deadlocks are not part of it"),
-        "{said:?}"
+        result.out.contains("deadlocks are not part of it"),
+        "{result:?}"
     );
 }
 
 #[test]
 fn a_false_goal_has_an_execution_that_shows_it() {
-    let said = mazurka(&[
+    let result = mazurka(&[
         "prove",
         COUNT,
         "--goal",
@@ -56,8 +56,8 @@ fn a_false_goal_has_an_execution_that_shows_it() {
         "--solver",
         "embedded",
     ]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.starts_with("refuted: [*] c < n"), "{said:?}");
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.starts_with("refuted: [*] c < n"), "{result:?}");
     let args = ["prove", COUNT, "--goal", "[*] c < n", "--format", "json"];
     let record = mazurka(&args).json();
     assert_eq!(record["command"], "prove");
@@ -65,15 +65,15 @@ fn a_false_goal_has_an_execution_that_shows_it() {
     assert_eq!(record["goals"][0]["status"], "refuted");
     let run = &record["witnesses"][0]["runs"][0];
     assert_eq!(run["ending"], "final", "{record}");
-    let said = prove("var x: i32 process { assert x != 7 }", &[]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("assert x != 7"), "{said:?}");
-    assert!(said.out.contains("x = 7"), "{said:?}");
+    let result = prove("var x: i32 process { assert x != 7 }", &[]);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("assert x != 7"), "{result:?}");
+    assert!(result.out.contains("x = 7"), "{result:?}");
     // Inputs and choices are part of the execution.
     let asks = "var x: i8 = 0 process { let a: i8 = choose(0..3); x := input(i8); x := x + a }";
-    let said = prove(asks, &["--goal", "[*] x != 7"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("then: x = 7"), "{said:?}");
+    let result = prove(asks, &["--goal", "[*] x != 7"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("then: x = 7"), "{result:?}");
 }
 
 #[test]
@@ -113,27 +113,24 @@ fn the_search_explores_what_symbolic_execution_explores() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_invariants_are_reported() {
     let weak = "var c, n: i8 requires c == 0 && n >= 0
         process { while c < n invariant true { c := c + 1 } } ensures c == n";
-    let said = prove(weak, &[]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.starts_with("open: [*] c == n"), "{said:?}");
-    assert!(
-        said.out.contains("what is missing is an invariant"),
-        "{said:?}"
-    );
+    let result = prove(weak, &[]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.starts_with("open: [*] c == n"), "{result:?}");
+    assert!(result.out.contains("missing: an invariant"), "{result:?}");
     let forever = "var x, n: i32 process { while x < n { x := x + 1 } } ensures x >= n";
-    let said = prove(forever, &["--unfold", "3"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--unfold 3"), "{said:?}");
+    let result = prove(forever, &["--unfold", "3"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--unfold 3"), "{result:?}");
     let started = "var x: i8 process { while true { spawn { x := 1 } } }";
-    let said = prove(started, &["--unfold", "2"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--unfold 2"), "{said:?}");
-    let said = prove(ADD, &["--max-steps", "1"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--max-steps 1"), "{said:?}");
+    let result = prove(started, &["--unfold", "2"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--unfold 2"), "{result:?}");
+    let result = prove(ADD, &["--max-steps", "1"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--max-steps 1"), "{result:?}");
 }
 
 #[test]
@@ -141,11 +138,11 @@ fn goals_are_those_of_the_file_or_of_the_command_line() {
     let program = format!("{ADD} prove \"x == 0 ==> [p] x == 1\" ensures x == x");
     let record = prove(&program, &["--format", "json"]).json();
     let goals: Vec<_> = record["goals"].as_array().expect("goals").iter().collect();
-    let said: Vec<&str> = goals
+    let result: Vec<&str> = goals
         .iter()
         .filter_map(|goal| goal["goal"].as_str())
         .collect();
-    assert_eq!(said, ["x == 0 ==> [p] x == 1", "[*] x == x"]);
+    assert_eq!(result, ["x == 0 ==> [p] x == 1", "[*] x == x"]);
     let record = prove(
         &program,
         &["--goal", "true", "--goal", "[q] true", "--format", "json"],
@@ -165,8 +162,8 @@ fn formulas_are_ascii_or_unicode() {
         "{x := 1, y := x} (x <= y || x >= y) <==> true",
         "{x := 1, y := x} (x ≤ y ∨ x ≥ y) ↔ true",
     ] {
-        let said = prove(ADD, &["--goal", goal, "-q"]);
-        assert_eq!(said.code, 0, "{goal}: {said:?}");
+        let result = prove(ADD, &["--goal", goal, "-q"]);
+        assert_eq!(result.code, 0, "{goal}: {result:?}");
     }
     for (goal, why) in [
         ("[p] x = 1", "`=` means nothing here"),
@@ -179,37 +176,37 @@ fn formulas_are_ascii_or_unicode() {
         ("x == choose(0..2)", "there is no variable `choose`"),
         ("x +", "the formula ends here"),
     ] {
-        let said = prove(ADD, &["--goal", goal]);
-        assert_eq!(said.code, 3, "{goal}: {said:?}");
+        let result = prove(ADD, &["--goal", goal]);
+        assert_eq!(result.code, 3, "{goal}: {result:?}");
         assert!(
-            said.err.contains(why) && said.err.contains('^'),
-            "{goal}: {said:?}"
+            result.err.contains(why) && result.err.contains('^'),
+            "{goal}: {result:?}"
         );
     }
-    let said = prove(ADD, &["--goal", "!([p] x == 1)"]);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("no rules"), "{said:?}");
+    let result = prove(ADD, &["--goal", "!([p] x == 1)"]);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("no rules"), "{result:?}");
 }
 
 #[test]
 fn a_proof_is_a_page_or_a_picture_too() {
-    let said = mazurka(&["prove", COUNT, "--format", "html"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.starts_with("<!doctype html>"), "{said:?}");
+    let result = mazurka(&["prove", COUNT, "--format", "html"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.starts_with("<!doctype html>"), "{result:?}");
     assert!(
-        said.out.contains("INVARIANT") && said.out.contains("BACK"),
-        "{said:?}"
+        result.out.contains("INVARIANT") && result.out.contains("BACK"),
+        "{result:?}"
     );
-    let said = mazurka(&["prove", COUNT, "--format", "svg"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["prove", COUNT, "--format", "svg"]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.starts_with("<svg") && said.out.ends_with("</svg>\n"),
-        "{said:?}"
+        result.out.starts_with("<svg") && result.out.ends_with("</svg>\n"),
+        "{result:?}"
     );
     let large = "corpus/prove/ticket-lock/program.maz";
-    let said = mazurka(&["prove", large, "--format", "svg"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("--format html"), "{said:?}");
+    let result = mazurka(&["prove", large, "--format", "svg"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("--format html"), "{result:?}");
 }
 
 /// A `for` keeps its limit in a variable without a name, which no state of a proof shows.
@@ -219,14 +216,14 @@ fn the_limit_of_a_loop_is_hidden() {
         process { for i in 0..n { s := s + i } }";
     let folder = tempfile::tempdir().expect("a folder");
     let proof = &path(folder.path(), "a.proof");
-    let said = prove(text, &["--goal", "[*] s == 1", "--proof", proof]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = prove(text, &["--goal", "[*] s == 1", "--proof", proof]);
+    assert_eq!(result.code, 0, "{result:?}");
     let saved = std::fs::read_to_string(proof).expect("a proof");
     assert!(saved.contains("\"0.i\"") && !saved.contains('$'), "{saved}");
 }
 
 #[test]
-fn a_file_that_is_no_proof_is_rejected() {
+fn a_file_that_is_not_a_proof_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let (proof, program) = (
         &path(folder.path(), "a.proof"),
@@ -237,23 +234,23 @@ fn a_file_that_is_no_proof_is_rejected() {
         "var x: i8 = 0 process { x := x + 1; x := x + 1 } ensures x == 2",
     )
     .expect("written");
-    let said = mazurka(&["prove", program, "--proof", proof]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["prove", program, "--proof", proof]);
+    assert_eq!(result.code, 0, "{result:?}");
     let good = std::fs::read_to_string(proof).expect("a proof");
     let check = |text: &str| {
         std::fs::write(proof, text).expect("written");
         mazurka(&["check-proof", proof])
     };
     assert_eq!(check(&good).code, 0);
-    // A proof of something else is not accepted.
+    // A proof of another formula is not accepted.
     for (from, to) in [
         ("\"ASSIGN\"", "\"COND\""),
         ("\"proved\"", "{\"unknown\": \"\"}"),
     ] {
         assert!(good.contains(from), "{good}");
-        let said = check(&good.replacen(from, to, 1));
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.starts_with("rejected: "), "{said:?}");
+        let result = check(&good.replacen(from, to, 1));
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.starts_with("rejected: "), "{result:?}");
     }
     for text in [
         "",
@@ -263,23 +260,23 @@ fn a_file_that_is_no_proof_is_rejected() {
         "{\"version\": 2}",
         &good[..good.len() / 2],
     ] {
-        let said = check(text);
-        assert_eq!(said.code, 3, "{text}: {said:?}");
-        assert!(said.err.contains("not a proof of Mazurka"), "{said:?}");
+        let result = check(text);
+        assert_eq!(result.code, 3, "{text}: {result:?}");
+        assert!(result.err.contains("not a proof of Mazurka"), "{result:?}");
     }
-    let said = check("{\"version\": 2, \"proofs\": []}");
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = check("{\"version\": 2, \"proofs\": []}");
+    assert_eq!(result.code, 3, "{result:?}");
     // Neither is a proof of another program.
     std::fs::write(
         program,
         "var x: i8 = 0 process { x := x + 2 } ensures x == 2",
     )
     .expect("written");
-    let said = check(&good);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("another program"), "{said:?}");
-    let said = mazurka(&["check-proof", "nowhere.proof"]);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = check(&good);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("another program"), "{result:?}");
+    let result = mazurka(&["check-proof", "nowhere.proof"]);
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
@@ -289,8 +286,8 @@ fn proofs_exist_with_and_without_reduction() {
         &["--goal", "[*] x == y"][..],
         &["--goal", "[*] x == y", "--no-por"],
     ] {
-        let said = prove(program, args);
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = prove(program, args);
+        assert_eq!(result.code, 0, "{result:?}");
     }
     let with = mazurka(&["prove", COUNT, "--format", "json"]).json();
     let without = mazurka(&["prove", COUNT, "--no-por", "--format", "json"]).json();
@@ -304,13 +301,13 @@ fn proofs_exist_with_and_without_reduction() {
 
 #[test]
 fn accesses_are_refused_or_proved_as_steps() {
-    let said = prove("atomicity access var x: i8 = 0 process { x := x + 1 }", &[]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("atomicity statement"), "{said:?}");
+    let result = prove("atomicity access var x: i8 = 0 process { x := x + 1 }", &[]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("atomicity statement"), "{result:?}");
 }
 
-/// Everything follows from a contradiction, so nothing is shown: the answer is that of every other
-/// command.
+/// Everything follows from a contradiction, so a proof would be worthless: `prove` refuses, like
+/// every other command.
 #[test]
 fn nothing_follows_from_a_false_requires() {
     let given = "var c: int = 0 requires c > 0 ensures c == 99 process { c := 7 }";
@@ -318,21 +315,21 @@ fn nothing_follows_from_a_false_requires() {
     let undefined = "var c: int = 0 requires 1 / c > 0 ensures c == 99 process { c := 7 }";
     for command in ["check", "explore", "symbolic", "prove"] {
         for program in [given, unknown, undefined] {
-            let said = with_input(&[command, "-"], program);
-            assert_eq!(said.code, 3, "{command} {program}: {said:?}");
+            let result = with_input(&[command, "-"], program);
+            assert_eq!(result.code, 3, "{command} {program}: {result:?}");
             let why = if program == unknown {
                 "no initial values satisfy"
             } else {
                 "M0603"
             };
-            assert!(said.err.contains(why), "{command} {program}: {said:?}");
+            assert!(result.err.contains(why), "{command} {program}: {result:?}");
         }
     }
 }
 
-/// What was proved for some goals says nothing about goals that were not examined.
+/// Proofs of some goals show nothing about goals that were not examined.
 #[test]
-fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
+fn freedom_from_deadlocks_is_claimed_only_if_it_is_proved() {
     let freedom = |program: &str, args: &[&str]| {
         let record = prove(program, &[args, &["--format", "json"]].concat()).json();
         record["goals"][0]["deadlock_free"].clone()
@@ -356,7 +353,7 @@ fn freedom_from_deadlocks_is_said_only_where_it_is_proved() {
 /// A goal that is not about all runs may hold in a program that deadlocks: neither command claims
 /// more.
 #[test]
-fn a_goal_about_some_runs_says_nothing_of_the_others() {
+fn a_goal_about_some_runs_claims_nothing_about_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let proof = &path(folder.path(), "part.proof");
     let source = &path(folder.path(), "part.maz");
@@ -368,12 +365,12 @@ fn a_goal_about_some_runs_says_nothing_of_the_others() {
         ("x == 1 ==> [*] x == 1", boxes),
         ("{x := 1} [*] x == 1", boxes),
     ] {
-        let said = mazurka(&["prove", source, "--goal", goal, "--proof", proof]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(!said.out.contains("deadlocks"), "{said:?}");
-        let said = mazurka(&["check-proof", proof]);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.out.contains(says), "{said:?}");
+        let result = mazurka(&["prove", source, "--goal", goal, "--proof", proof]);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(!result.out.contains("deadlocks"), "{result:?}");
+        let result = mazurka(&["check-proof", proof]);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.out.contains(says), "{result:?}");
     }
 }
 
@@ -385,15 +382,15 @@ fn a_long_local_loop_leaves_the_goal_open() {
     let later =
         "var x: i32 = 0 process { x := 1; let i = x; while i < 100000 { i := i + 1 }; x := i }";
     for program in [first, later] {
-        let said = prove(program, &[]);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.out.contains("process 0 does too much"), "{said:?}");
+        let result = prove(program, &[]);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.out.contains("process 0 does too much"), "{result:?}");
     }
 }
 
-/// A search that was stopped saves no more than can be read, and no proof.
+/// A search that was stopped saves a record of limited size, and no proof.
 #[test]
-fn what_is_cut_is_short() {
+fn a_stopped_search_saves_little() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "cut.proof");
     let adders =
@@ -411,8 +408,8 @@ fn what_is_cut_is_short() {
     let written: serde_json::Value = serde_json::from_str(&written).expect("JSON");
     let goals = written["proofs"][0]["goals"].as_array().map(Vec::len);
     assert_eq!(goals, Some(1000));
-    let said = mazurka(&["check-proof", file]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check-proof", file]);
+    assert_eq!(result.code, 1, "{result:?}");
 }
 
 #[test]
@@ -421,15 +418,15 @@ fn paths_may_choose_values_of_different_types() {
         proc p(a: int) { }
         process { if x != 0 { x := choose(0..2) } p(choose(0..3)) }
         ensures x < 2";
-    let said = with_input(&["prove", "-"], program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["prove", "-"], program);
+    assert_eq!(result.code, 0, "{result:?}");
     let wrong = program.replace("x < 2", "x < 1");
-    let said = with_input(&["prove", "-"], &wrong);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = with_input(&["prove", "-"], &wrong);
+    assert_eq!(result.code, 1, "{result:?}");
 }
 
 #[test]
-fn a_proof_that_is_not_checked_to_its_end_is_neither() {
+fn a_partly_checked_proof_is_neither_accepted_nor_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("adds.maz");
     let text = "atomicity statement var x: int = 0
@@ -445,10 +442,13 @@ fn a_proof_that_is_not_checked_to_its_end_is_neither() {
         ("--time-limit", "0.000001", "--time-limit 0s was reached"),
         ("--memory-limit", "1K", "--memory-limit 1K was reached"),
     ] {
-        let said = mazurka(&["check-proof", proof, flag, limit]);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.first_line().starts_with("inconclusive: "), "{said:?}");
-        assert!(said.out.contains(name), "{said:?}");
+        let result = mazurka(&["check-proof", proof, flag, limit]);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(
+            result.first_line().starts_with("inconclusive: "),
+            "{result:?}"
+        );
+        assert!(result.out.contains(name), "{result:?}");
     }
     assert_eq!(
         mazurka(&["check-proof", proof, "--time-limit", "100"]).code,
@@ -458,8 +458,8 @@ fn a_proof_that_is_not_checked_to_its_end_is_neither() {
 
 /// Proves a goal. Returns the exit code and the text with the evidence.
 fn evidence(program: &str, goal: &str) -> (i32, String) {
-    let said = prove(program, &["--goal", goal]);
-    (said.code, said.out)
+    let result = prove(program, &["--goal", goal]);
+    (result.code, result.out)
 }
 
 #[test]
@@ -547,21 +547,21 @@ fn elements_that_are_known_to_differ_commute_in_proofs_too() {
     let first = format!("{known} {}", bodies[0]);
     let proof = prove(&first, &["--goal", "[*] a[i] == 1", "--format", "json"]).json();
     assert_eq!(proof["goals"][0]["leaves"], 1, "{proof}");
-    // The checker trusts none of it, and asks the solver again.
+    // The checker does not trust the proof, and queries the solver again.
     let folder = tempfile::tempdir().expect("a folder");
     let (file, proof) = (
         path(folder.path(), "alias.maz"),
         path(folder.path(), "alias.proof"),
     );
     std::fs::write(&file, &first).expect("a file");
-    let said = mazurka(&["prove", &file, "--goal", "[*] a[i] == 1", "--proof", &proof]);
-    assert_eq!(said.code, 0, "{said:?}");
-    let said = mazurka(&["check-proof", &proof]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["prove", &file, "--goal", "[*] a[i] == 1", "--proof", &proof]);
+    assert_eq!(result.code, 0, "{result:?}");
+    let result = mazurka(&["check-proof", &proof]);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
 #[test]
-fn boxes_may_stand_everywhere() {
+fn boxes_may_be_anywhere_in_a_formula() {
     // Definition 5. Each formula is valid, by reasoning.
     let program = "var x: i8 var b: bool
         process p { x := x + 1 } process q { if b { x := 0 } } process w { await x > 0 }
@@ -594,21 +594,21 @@ fn boxes_may_stand_everywhere() {
         "x == 3 ==> (forall x. [proc { x := 4 }] x == 4) && x == 3",
     ];
     for goal in valid {
-        let said = prove(program, &["--goal", goal]);
-        assert_eq!(said.code, 0, "{goal}: {said:?}");
+        let result = prove(program, &["--goal", goal]);
+        assert_eq!(result.code, 0, "{goal}: {result:?}");
         // The embedded solver does not decide quantifiers over all numbers.
         if goal.contains("forall") || goal.contains("exists") || goal.contains('∃') {
             continue;
         }
         let not = format!("!({goal})");
-        let said = prove(program, &["--goal", &not]);
-        assert_eq!(said.code, 1, "{not}: {said:?}");
-        assert!(said.out.starts_with("refuted: "), "{not}: {said:?}");
+        let result = prove(program, &["--goal", &not]);
+        assert_eq!(result.code, 1, "{not}: {result:?}");
+        assert!(result.out.starts_with("refuted: "), "{not}: {result:?}");
     }
     // True, but the embedded solver may not find the value.
     for goal in ["∃x. [p] x == 7", "exists x. <c> x == 2"] {
-        let said = prove(program, &["--goal", goal]);
-        assert!(said.code == 0 || said.code == 2, "{goal}: {said:?}");
+        let result = prove(program, &["--goal", goal]);
+        assert!(result.code == 0 || result.code == 2, "{goal}: {result:?}");
     }
     let neither = [
         "!([p] x == 0)",
@@ -620,48 +620,48 @@ fn boxes_may_stand_everywhere() {
         "[proc { x := x + 5 } || p] x == 6",
     ];
     for goal in neither {
-        let said = prove(program, &["--goal", goal]);
-        assert_eq!(said.code, 1, "{goal}: {said:?}");
-        assert!(said.out.starts_with("refuted: "), "{goal}: {said:?}");
+        let result = prove(program, &["--goal", goal]);
+        assert_eq!(result.code, 1, "{goal}: {result:?}");
+        assert!(result.out.starts_with("refuted: "), "{goal}: {result:?}");
     }
     // A formula without a proof is not saved, and a proof with copies is checked with them.
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "some.maz");
     let saved = path(folder.path(), "some.proof");
     std::fs::write(&file, program).expect("a file");
-    let said = mazurka(&["prove", &file, "--goal", "<p> x == 1", "--proof", &saved]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("no proof to save"), "{said:?}");
+    let result = mazurka(&["prove", &file, "--goal", "<p> x == 1", "--proof", &saved]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("no proof to save"), "{result:?}");
     for goal in [
         "x == 0 ==> [p || p] x == 2",
         "x == 0 ==> [proc { x := x + 5 } || p] x == 6",
         "forall x. {x := 1} [p] x == 2",
     ] {
-        let said = mazurka(&["prove", &file, "--goal", goal, "--proof", &saved]);
-        assert_eq!(said.code, 0, "{goal}: {said:?}");
-        let said = mazurka(&["check-proof", &saved]);
-        assert_eq!(said.code, 0, "{goal}: {said:?}");
+        let result = mazurka(&["prove", &file, "--goal", goal, "--proof", &saved]);
+        assert_eq!(result.code, 0, "{goal}: {result:?}");
+        let result = mazurka(&["check-proof", &saved]);
+        assert_eq!(result.code, 0, "{goal}: {result:?}");
     }
-    let said = prove(program, &["--goal", "[proc { y := 5 }] true"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("`y`"), "{said:?}");
+    let result = prove(program, &["--goal", "[proc { y := 5 }] true"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("`y`"), "{result:?}");
     // An infinite loop is not executed for ever.
     let endless = "var x: int process p { while x > 0 { x := x + 1 } }";
-    let said = prove(endless, &["--goal", "!([p] x == 0)", "--time-limit", "1s"]);
-    assert!(said.code == 1 || said.code == 2, "{said:?}");
+    let result = prove(endless, &["--goal", "!([p] x == 0)", "--time-limit", "1s"]);
+    assert!(result.code == 1 || result.code == 2, "{result:?}");
 }
 
 #[test]
 fn a_diamond_needs_a_run_that_ends() {
     let program = "var x: i8 = 0  process { x := 1; assert false }  process { x := 2 }";
     for goal in ["<0> false", "<0> x == 7", "<0> true", "<0 || 1> false"] {
-        let said = prove(program, &["--goal", goal]);
-        assert_eq!(said.code, 1, "{goal}: {said:?}");
-        assert!(said.out.starts_with("refuted: "), "{goal}: {said:?}");
+        let result = prove(program, &["--goal", goal]);
+        assert_eq!(result.code, 1, "{goal}: {result:?}");
+        assert!(result.out.starts_with("refuted: "), "{goal}: {result:?}");
     }
     for goal in ["!(<0> true)", "<1> x == 2", "!(<0 || 1> x == 2)"] {
-        let said = prove(program, &["--goal", goal]);
-        assert_eq!(said.code, 0, "{goal}: {said:?}");
+        let result = prove(program, &["--goal", goal]);
+        assert_eq!(result.code, 0, "{goal}: {result:?}");
     }
     // Conditions that divide by zero, as in docs/prove.md.
     let program = "var x: i8 = 0  process { skip }";
@@ -671,7 +671,7 @@ fn a_diamond_needs_a_run_that_ends() {
         ("1/x == 1 || true", 1),
         ("(1/x == 1) ==> false", 0),
     ] {
-        let said = prove(program, &["--goal", goal]);
-        assert_eq!(said.code, code, "{goal}: {said:?}");
+        let result = prove(program, &["--goal", goal]);
+        assert_eq!(result.code, code, "{goal}: {result:?}");
     }
 }

@@ -41,7 +41,7 @@ fn program(body: &str) -> String {
 
 #[test]
 fn runs_are_compared_up_to_what_is_not_observed() {
-    for (body, code, said) in [
+    for (body, code, result) in [
         ("z := 1; x := 2; z := 2; x := 0", 0, "refines: "),
         ("x := choose(1..3); x := 0", 0, "refines: "),
         (
@@ -70,7 +70,7 @@ fn runs_are_compared_up_to_what_is_not_observed() {
         let found = mazurka(&["check", &folder.file("a.maz")]);
         assert_eq!(found.code, code, "{body}: {found:?}");
         let all = format!("{}{}", found.out, found.err);
-        assert!(all.contains(said), "{body}: {all}");
+        assert!(all.contains(result), "{body}: {all}");
     }
     let waits = program("x := 1; await z == 1").replace("var", "allows deadlock\nvar");
     let folder = Folder::with("waits", &[("specs/spec.maz", SPEC), ("a.maz", &waits)]);
@@ -128,7 +128,7 @@ const N = 1 var M: int = 1 var x: int = 0 requires M > 0 process { x := N; x := 
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn programs_that_cannot_be_compared_are_reported() {
     let wrong = |spec: &str, text: &str| {
         let folder = Folder::with("wrong", &[("specs/spec.maz", spec), ("a.maz", text)]);
         let found = mazurka(&["check", &folder.file("a.maz")]);

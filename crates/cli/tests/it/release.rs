@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{CommandResult, command, root, said};
+use crate::support::{CommandResult, command, root, run_command};
 
 const RACE: &str = "var x: int = 0\nprocess { x := 1 }\nprocess { assert x == 0 }\n";
 const CALM: &str = "var x: int = 0\nensures x == 1\nprocess { x := 1 }\n";
@@ -14,7 +14,7 @@ const CALM: &str = "var x: int = 0\nensures x == 1\nprocess { x := 1 }\n";
 fn check_folder(folder: &Path, sarif: &Path) -> CommandResult {
     let mut script = Command::new(root().join(".ci/check-folder"));
     script.arg(folder).arg(sarif).arg("10s");
-    said(script.env("MAZURKA", env!("CARGO_BIN_EXE_mazurka")), "")
+    run_command(script.env("MAZURKA", env!("CARGO_BIN_EXE_mazurka")), "")
 }
 
 /// The results of all SARIF files in a folder.
@@ -127,9 +127,9 @@ fn one_version_is_named_everywhere() {
     }
 }
 
-/// Every published crate has the metadata that a registry wants.
+/// Every published crate has the metadata that a registry requires.
 #[test]
-fn every_crate_that_is_published_says_what_it_is() {
+fn every_published_crate_has_its_metadata() {
     let mut published = 0;
     for entry in fs::read_dir(root().join("crates")).expect("the crates") {
         let folder = entry.expect("an entry").path();
@@ -166,7 +166,7 @@ fn every_crate_that_is_published_says_what_it_is() {
 fn no_licence_is_missing() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--locked", "--offline", "--format-version", "1"]);
-    let metadata = said(cargo.current_dir(root()), "");
+    let metadata = run_command(cargo.current_dir(root()), "");
     if metadata.code != 0 {
         println!("skipped: the sources of dependencies missing");
         return;
@@ -189,11 +189,11 @@ fn no_licence_is_missing() {
 #[test]
 fn pages_and_completions_are_made() {
     let folder = tempfile::tempdir().expect("a folder");
-    let man = said(command().args(["man"]).arg(folder.path()), "");
+    let man = run_command(command().args(["man"]).arg(folder.path()), "");
     assert_eq!(man.code, 0, "{man:?}");
     assert!(fs::read_dir(folder.path()).expect("a folder").count() > 20);
     for shell in ["bash", "zsh", "fish"] {
-        let script = said(
+        let script = run_command(
             command().args(["completions", shell]).stdin(Stdio::null()),
             "",
         );

@@ -6,9 +6,9 @@ use crate::support::{mazurka, root, with_input};
 
 /// The kind of the first change of a program, and the lines that it removes and adds.
 fn best(file: &str) -> (String, Vec<String>) {
-    let said = mazurka(&["repair", file, "--format", "json"]);
-    assert_eq!(said.code, 0, "{file}: {said:?}");
-    let record = said.json();
+    let result = mazurka(&["repair", file, "--format", "json"]);
+    assert_eq!(result.code, 0, "{file}: {result:?}");
+    let record = result.json();
     let repair = &record["repairs"][0];
     let diff = repair["diff"].as_str().expect("a diff");
     let changed = |line: &&str| {
@@ -107,15 +107,18 @@ fn locks_atomic_blocks_joins_and_guards_are_put_where_they_are_missing() {
         &["-  got := data", "+  ready |> got := data"],
     );
     // The lock is the second choice for the counter.
-    let said = mazurka(&["repair", "examples/counter.maz"]);
+    let result = mazurka(&["repair", "examples/counter.maz"]);
     assert!(
-        said.out
+        result
+            .out
             .contains("+process { lock(m); x := x + 1; unlock(m) }"),
-        "{said:?}"
+        "{result:?}"
     );
     assert!(
-        said.out.contains("leaves 2 of 4 traces and 1 final state"),
-        "{said:?}"
+        result
+            .out
+            .contains("leaves 2 of 4 traces and 1 final state"),
+        "{result:?}"
     );
 }
 
@@ -128,27 +131,30 @@ fn nothing_is_written_unless_asked() {
     let file = path.to_str().expect("a name");
     assert_eq!(mazurka(&["repair", file]).code, 0);
     assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
-    let said = mazurka(&["repair", file, "--apply"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.err.contains("change 1 was written"), "{said:?}");
+    let result = mazurka(&["repair", file, "--apply"]);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.err.contains("change 1 was written"), "{result:?}");
     assert_ne!(fs::read_to_string(&path).expect("it is there"), text);
     assert_eq!(mazurka(&["check", file]).code, 0);
     // No temporary file is left.
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
-    let said = mazurka(&["repair", file, "--apply"]);
-    assert!(said.out.contains("there is nothing to repair"), "{said:?}");
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&["repair", file, "--apply"]);
+    assert!(
+        result.out.contains("there is nothing to repair"),
+        "{result:?}"
+    );
+    assert_eq!(result.code, 3, "{result:?}");
 }
 
 #[test]
-fn what_no_change_mends_is_said() {
+fn a_program_that_no_change_repairs_is_reported() {
     let wrong = "var x: int = 0 ensures x == 3 process { x := 1 } process { x := 2 }";
-    let said = with_input(&["repair", "-"], wrong);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.starts_with("no repair:"), "{said:?}");
-    let said = with_input(&["repair", "-", "--apply"], wrong);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("--apply needs a file"), "{said:?}");
+    let result = with_input(&["repair", "-"], wrong);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.starts_with("no repair:"), "{result:?}");
+    let result = with_input(&["repair", "-", "--apply"], wrong);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("--apply needs a file"), "{result:?}");
 }
 
 #[test]
@@ -157,8 +163,8 @@ fn the_time_limit_is_for_everything() {
         process p (i in 0..N) { lock(l[i]); lock(l[(i + 1) % N]); x := x + i; x := x - i;
           unlock(l[i]); unlock(l[(i + 1) % N]) }";
     let start = std::time::Instant::now();
-    let said = with_input(&["repair", "-", "--time-limit", "2s"], many);
+    let result = with_input(&["repair", "-", "--time-limit", "2s"], many);
     let took = start.elapsed();
-    assert!(took.as_secs_f64() < 4.5, "{took:?} {said:?}");
-    assert!([0, 2].contains(&said.code), "{said:?}");
+    assert!(took.as_secs_f64() < 4.5, "{took:?} {result:?}");
+    assert!([0, 2].contains(&result.code), "{result:?}");
 }

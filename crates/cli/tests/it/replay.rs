@@ -1,6 +1,6 @@
 //! Every witness replays: run, fail, take the printed schedule, run it, same failure.
 
-use crate::support::{CommandResult, command, mazurka, replay_words, said};
+use crate::support::{CommandResult, command, mazurka, replay_words, run_command};
 
 const VIOLATED: [&str; 3] = [
     "examples/counter.maz",
@@ -57,8 +57,9 @@ fn the_two_printed_commands_end_differently() {
         (0, 0),
         "each run by itself is fine"
     );
-    let state = |said: &CommandResult| {
-        said.out
+    let state = |result: &CommandResult| {
+        result
+            .out
             .lines()
             .find(|line| line.starts_with("state: "))
             .map(str::to_owned)
@@ -111,7 +112,7 @@ fn records_replay() {
 }
 
 #[test]
-fn a_harmless_run_replays_as_harmless() {
+fn a_run_without_a_violation_replays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.json");
     let run = mazurka(&["run", "examples/handover.maz", "--format", "json"]);
@@ -122,7 +123,7 @@ fn a_harmless_run_replays_as_harmless() {
 }
 
 #[test]
-fn nothing_is_saved_where_nothing_is_wrong() {
+fn without_a_violation_nothing_is_saved() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("none.json");
     let check = mazurka(&[
@@ -242,8 +243,8 @@ fn records_of_version_1_are_read() {
         ("v1-inputs", 1),
         ("v1-run", 1),
     ] {
-        let said = mazurka(&["replay", &format!("corpus/records/{record}.json")]);
-        assert_eq!(said.code, code, "{record}: {said:?}");
+        let result = mazurka(&["replay", &format!("corpus/records/{record}.json")]);
+        assert_eq!(result.code, code, "{record}: {result:?}");
     }
 }
 
@@ -274,7 +275,7 @@ fn a_record_is_shown_without_its_program() {
         let moved = record.replace(file, "not/there.maz");
         let shown = |format: &str| {
             let words = ["show", "-", "--format", format];
-            said(command().args(words), &moved)
+            run_command(command().args(words), &moved)
         };
         let text = shown("text");
         assert_eq!((text.code, text.err.as_str()), (1, ""), "{text:?}");
@@ -286,7 +287,7 @@ fn a_record_is_shown_without_its_program() {
         assert!(shown("svg").out.starts_with("<svg"), "{file}");
         assert!(shown("dot").out.starts_with("digraph"), "{file}");
     }
-    let none = said(command().args(["show", "-"]), "{\"version\": 2}");
+    let none = run_command(command().args(["show", "-"]), "{\"version\": 2}");
     assert_eq!(none.code, 3, "{none:?}");
 }
 
@@ -313,7 +314,7 @@ fn a_record_of_rust_code_is_shown() {
             "waiting": [], "differs": []}}]}}"#,
         steps.join(", ")
     );
-    let shown = said(command().args(["show", "-"]), &record);
+    let shown = run_command(command().args(["show", "-"]), &record);
     assert_eq!((shown.code, shown.err.as_str()), (1, ""), "{shown:?}");
     assert!(
         shown
@@ -324,9 +325,50 @@ fn a_record_of_rust_code_is_shown() {
     assert!(shown.out.contains("AtomicU32.store 1"), "{shown:?}");
     let replay = "replay with: MAZURKA_REPLAY=\"0 0.0 0\" MAZURKA_REPLAY_AT=src/lib.rs:7:5 cargo test -- --exact tests::queue";
     assert_eq!(shown.last_line(), replay);
-    let svg = said(command().args(["show", "-", "--format", "svg"]), &record);
+    let svg = run_command(command().args(["show", "-", "--format", "svg"]), &record);
     assert!(
         svg.out.starts_with("<svg") && svg.out.contains("AtomicU32.load 0"),
         "{svg:?}"
     );
+}
+
+#[test]
+fn a_record_is_shown_as_its_command_showed_it() {
+    let counter = "examples/counter.maz";
+    let shown = |words: &[&str], format: &str| {
+        let record = mazurka(&[words, &["--format", "json"]].concat());
+        let shown = run_command(
+            command().args(["show", "-", "--format", format]),
+            &record.out,
+        );
+        assert_eq!(shown.code, record.code, "{shown:?}");
+        (record.out, shown.out)
+    };
+    // One run is no verdict about the program.
+    let run = ["run", "examples/counter-locked.maz", "--seed", "3"];
+    let (_, text) = shown(&run, "text");
+    assert_eq!(text, mazurka(&run).out);
+    assert!(!text.contains("verified"), "{text}");
+    let explore = ["explore", counter, "--algorithm", "source"];
+    let (_, text) = shown(&explore, "text");
+    let known = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|line| !line.contains("time") && !line.contains(" s"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&text), known(&mazurka(&explore).out));
+    for words in [
+        &["reach", counter, "--property", "x == 1"][..],
+        &["compare", counter, "examples/counter-locked.maz"],
+        &["unfold", counter],
+    ] {
+        let (record, json) = shown(words, "json");
+        let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(parsed(&json), parsed(&record));
+        let (_, text) = shown(words, "text");
+        let command = format!("a record of `mazurka {}`", words[0]);
+        assert!(text.contains(&command), "{text}");
+        assert!(!text.contains("exhaustive"), "{text}");
+    }
 }

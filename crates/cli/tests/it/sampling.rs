@@ -24,19 +24,19 @@ fn sample(file: &str, method: &str, more: &[&str]) -> CommandResult {
     mazurka(&args)
 }
 
-fn without_time(said: &CommandResult) -> serde_json::Value {
-    let mut record = said.json();
+fn without_time(result: &CommandResult) -> serde_json::Value {
+    let mut record = result.json();
     record["seconds"] = 0.into();
     record
 }
 
 #[test]
-fn they_find_what_is_wrong() {
+fn sampling_methods_find_violations() {
     for algorithm in METHODS {
-        let said = explore(PHILOSOPHERS, algorithm, &[]);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains("deadlock: "), "{said:?}");
-        assert!(said.out.contains("mazurka run"), "{said:?}");
+        let result = explore(PHILOSOPHERS, algorithm, &[]);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains("deadlock: "), "{result:?}");
+        assert!(result.out.contains("mazurka run"), "{result:?}");
         let args = ["explore", "-", "--algorithm", algorithm, "--format", "json"];
         let record = with_input(&args, PLANTED).json();
         assert_eq!(record["verdict"], "violated", "{record}");
@@ -58,22 +58,22 @@ fn a_violation_is_in_the_first_line() {
 #[test]
 fn numbers_out_of_range_say_which_range() {
     for (flag, number) in [("--seed", "-1"), ("--runs", "99999999999999999999")] {
-        let said = sample(COUNTER, "surw", &[flag, number]);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("to 18446744073709551615"), "{said:?}");
+        let result = sample(COUNTER, "surw", &[flag, number]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("to 18446744073709551615"), "{result:?}");
     }
 }
 
 #[test]
-fn they_verify_nothing() {
+fn sampling_methods_verify_nothing() {
     for algorithm in METHODS {
-        let said = explore(COUNTER, algorithm, &[]);
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = explore(COUNTER, algorithm, &[]);
+        assert_eq!(result.code, 2, "{result:?}");
         let first = "random: not everything was explored".replace("random", algorithm);
-        assert!(said.first_line().ends_with(&first), "{said:?}");
+        assert!(result.first_line().ends_with(&first), "{result:?}");
         let drawn = "only 1000 executions were drawn at random";
-        assert!(said.out.contains(drawn), "{said:?}");
-        assert!(said.out.contains("mazurka check"), "{said:?}");
+        assert!(result.out.contains(drawn), "{result:?}");
+        assert!(result.out.contains("mazurka check"), "{result:?}");
         let flags = ["--max-executions", "1", "--format", "json"];
         let record = explore(COUNTER, algorithm, &flags).json();
         let bounds = serde_json::json!([{"bound": "sampled", "value": 1}]);
@@ -86,7 +86,7 @@ fn they_verify_nothing() {
 }
 
 #[test]
-fn a_seed_names_what_is_drawn() {
+fn a_seed_determines_the_executions() {
     for algorithm in METHODS {
         let draw = |seed| {
             let flags = ["--seed", seed, "--max-executions", "20"];
@@ -107,7 +107,7 @@ fn a_seed_names_what_is_drawn() {
 }
 
 #[test]
-fn the_first_one_is_that_of_run() {
+fn the_first_execution_is_that_of_run() {
     for seed in ["1", "2", "3", "4", "5", "6", "7", "8"] {
         let flags = ["--seed", seed, "--max-executions", "1", "--format", "json"];
         let args = [&["explore", "-", "--algorithm", "random"], &flags[..]].concat();
@@ -121,29 +121,32 @@ fn the_first_one_is_that_of_run() {
 }
 
 #[test]
-fn time_and_steps_end_them() {
+fn time_and_steps_end_samples() {
     for algorithm in METHODS {
-        let said = explore(COUNTER, algorithm, &["--time-limit", "0.2"]);
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = explore(COUNTER, algorithm, &["--time-limit", "0.2"]);
+        assert_eq!(result.code, 2, "{result:?}");
         assert!(
-            said.out.contains("--time-limit 0.2s was reached"),
-            "{said:?}"
+            result.out.contains("--time-limit 0.2s was reached"),
+            "{result:?}"
         );
-        assert!(said.out.contains("drawn at random"), "{said:?}");
-        assert!(!said.err.contains("--checkpoint"), "{said:?}");
-        let said = explore(COUNTER, algorithm, &["--max-steps", "50"]);
-        assert!(said.out.contains("--max-steps 50 was reached"), "{said:?}");
+        assert!(result.out.contains("drawn at random"), "{result:?}");
+        assert!(!result.err.contains("--checkpoint"), "{result:?}");
+        let result = explore(COUNTER, algorithm, &["--max-steps", "50"]);
+        assert!(
+            result.out.contains("--max-steps 50 was reached"),
+            "{result:?}"
+        );
     }
     // Every walk reaches the limit, and still counts.
     let spins = "var x: int = 0  process { while true { x := 1 } }";
     let args = ["explore", "-", "--algorithm", "random", "--max-depth", "10"];
-    let said = with_input(&args, spins);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = with_input(&args, spins);
+    assert_eq!(result.code, 2, "{result:?}");
     assert!(
-        said.out.contains("an execution reached --max-depth 10"),
-        "{said:?}"
+        result.out.contains("an execution reached --max-depth 10"),
+        "{result:?}"
     );
-    assert!(said.out.contains("only 1000 executions"), "{said:?}");
+    assert!(result.out.contains("only 1000 executions"), "{result:?}");
 }
 
 #[test]
@@ -151,51 +154,54 @@ fn inputs_are_drawn_too() {
     let program = "process { let a: i32 = input(); if a > 5 { assert a != 77 } }";
     for algorithm in METHODS {
         let args = ["explore", "-", "--algorithm", algorithm];
-        let said = with_input(&args, program);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains("77"), "{said:?}");
+        let result = with_input(&args, program);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains("77"), "{result:?}");
     }
 }
 
 #[test]
-fn flags_are_of_these_engines_alone() {
+fn flags_are_only_for_these_engines() {
     for (algorithm, flag) in [
         ("optimal", "--seed"),
         ("naive", "--depth"),
         ("random", "--depth"),
     ] {
-        let said = explore(COUNTER, algorithm, &[flag, "1"]);
-        assert_eq!(said.code, 3, "{said:?}");
+        let result = explore(COUNTER, algorithm, &[flag, "1"]);
+        assert_eq!(result.code, 3, "{result:?}");
         assert!(
-            said.err.contains(flag) && said.err.contains("pct"),
-            "{said:?}"
+            result.err.contains(flag) && result.err.contains("pct"),
+            "{result:?}"
         );
     }
-    let said = explore(COUNTER, "pct", &["--checkpoint", "nowhere.json"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("at random"), "{said:?}");
-    let said = mazurka(&["bench", "--quick", "--algorithm", "random"]);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = explore(COUNTER, "pct", &["--checkpoint", "nowhere.json"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("at random"), "{result:?}");
+    let result = mazurka(&["bench", "--quick", "--algorithm", "random"]);
+    assert_eq!(result.code, 3, "{result:?}");
     for method in ["random", "pos", "urw", "surw"] {
-        let said = sample(COUNTER, method, &["--depth", "2"]);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("--depth is for --method pct"), "{said:?}");
+        let result = sample(COUNTER, method, &["--depth", "2"]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(
+            result.err.contains("--depth is for --method pct"),
+            "{result:?}"
+        );
     }
-    let said = sample(COUNTER, "nonsense", &[]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("surw"), "{said:?}");
-    let said = sample(COUNTER, "pos", &["--max-executions", "5"]);
-    assert_eq!(said.code, 3, "it is --runs: {said:?}");
+    let result = sample(COUNTER, "nonsense", &[]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("surw"), "{result:?}");
+    let result = sample(COUNTER, "pos", &["--max-executions", "5"]);
+    assert_eq!(result.code, 3, "it is --runs: {result:?}");
 }
 
 #[test]
 fn a_sample_ends_at_the_first_violation() {
     for method in METHODS {
-        let said = sample(PHILOSOPHERS, method, &["--set", "N=4", "--seed", "3"]);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains("stopped when certain"), "{said:?}");
-        assert!(said.out.contains("--seed 3"), "{said:?}");
-        let replay = said
+        let result = sample(PHILOSOPHERS, method, &["--set", "N=4", "--seed", "3"]);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains("stopped when certain"), "{result:?}");
+        assert!(result.out.contains("--seed 3"), "{result:?}");
+        let replay = result
             .out
             .lines()
             .find_map(|line| line.strip_prefix("replay with: mazurka "));
@@ -255,20 +261,23 @@ fn a_sample_may_end_before_its_first_step() {
 }
 
 #[test]
-fn a_sample_says_how_much_it_has_seen() {
+fn a_sample_reports_its_estimated_coverage() {
     for method in METHODS {
-        let said = sample(COUNTER, method, &["--runs", "400"]);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.out.contains("(--runs)"), "{said:?}");
+        let result = sample(COUNTER, method, &["--runs", "400"]);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.out.contains("(--runs)"), "{result:?}");
         let row = |name: &str| {
-            let rows = said.out.lines().map(str::trim_start);
+            let rows = result.out.lines().map(str::trim_start);
             let row = rows.clone().find_map(|row| row.strip_prefix(name));
             row.unwrap_or_default().trim_start().to_owned()
         };
-        assert!(row("runs").starts_with("400  drawn, --seed 0"), "{said:?}");
-        assert!(row("covered").starts_with("100.0%"), "{said:?}");
+        assert!(
+            row("runs").starts_with("400  drawn, --seed 0"),
+            "{result:?}"
+        );
+        assert!(row("covered").starts_with("100.0%"), "{result:?}");
         // The two orders in which the lock is taken.
-        assert!(row("estimated").starts_with("2 "), "{said:?}");
+        assert!(row("estimated").starts_with("2 "), "{result:?}");
         let once = sample(COUNTER, method, &["--runs", "1", "--format", "json"]).json();
         let estimate = &once["sample"]["estimate"];
         assert_eq!(
@@ -280,11 +289,11 @@ fn a_sample_says_how_much_it_has_seen() {
     }
     // No walk ends, so nothing is estimated.
     let spins = "var x: int = 0  process { while true { x := 1 } }";
-    let said = with_input(
+    let result = with_input(
         &["sample", "-", "--max-depth", "10", "--format", "json"],
         spins,
     );
-    let record = said.json();
+    let record = result.json();
     assert_eq!(record["sample"]["runs"], 1000);
     assert!(record["sample"].get("estimate").is_none(), "{record}");
 }
@@ -299,28 +308,28 @@ fn workers_change_nothing_of_a_sample() {
         record
     };
     assert_eq!(draw("1"), draw("4"));
-    let said = sample(COUNTER, "pos", &["--jobs", "3", "--time-limit", "0.3"]);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = sample(COUNTER, "pos", &["--jobs", "3", "--time-limit", "0.3"]);
+    assert_eq!(result.code, 2, "{result:?}");
     assert!(
-        said.out.contains("--time-limit 0.3s was reached"),
-        "{said:?}"
+        result.out.contains("--time-limit 0.3s was reached"),
+        "{result:?}"
     );
 }
 
 #[test]
 fn actors_and_covers_and_inputs_are_sampled() {
     for method in METHODS {
-        let said = sample("corpus/abs/philosophers/program.abs", method, &[]);
-        assert_eq!(said.code, 1, "{said:?}");
+        let result = sample("corpus/abs/philosophers/program.abs", method, &[]);
+        assert_eq!(result.code, 1, "{result:?}");
         let covered = "var x: int = 0  cover both: x == 2
             process { x := x + 1 }  process { x := x + 1 }";
         let args = ["sample", "-", "--method", method, "--runs", "50"];
-        let said = with_input(&args, covered);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.out.contains("both"), "{said:?}");
+        let result = with_input(&args, covered);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.out.contains("both"), "{result:?}");
         let input = "process { let a: i32 = input(); if a > 5 { assert a != 77 } }";
-        let said = with_input(&args, input);
-        assert_eq!(said.code, 1, "{said:?}");
+        let result = with_input(&args, input);
+        assert_eq!(result.code, 1, "{result:?}");
     }
 }
 
@@ -332,9 +341,9 @@ fn memory_models_have_two_methods() {
         process { y.store(1, relaxed); let r = x.load(relaxed); b := r }";
     for method in METHODS {
         let args = ["sample", "-", "--memory", "rc11", "--method", method];
-        let said = with_input(&args, program);
+        let result = with_input(&args, program);
         if ["random", "pct"].contains(&method) {
-            assert_eq!(said.code, 1, "{said:?}");
+            assert_eq!(result.code, 1, "{result:?}");
             let args = [&args[..], &["--format", "json"]].concat();
             let record = with_input(&args, program).json();
             assert_eq!(record["stopped"], "certain", "{record}");
@@ -347,8 +356,8 @@ fn memory_models_have_two_methods() {
             assert_eq!(record["scope"]["bounds"], sampled);
             assert_eq!(record["sample"]["estimate"]["different"], record["traces"]);
         } else {
-            assert_eq!(said.code, 3, "{said:?}");
-            assert!(said.err.contains("random or pct"), "{said:?}");
+            assert_eq!(result.code, 3, "{result:?}");
+            assert!(result.err.contains("random or pct"), "{result:?}");
         }
     }
     // The default method depends on what is supported.
@@ -366,8 +375,8 @@ fn memory_models_have_two_methods() {
 #[test]
 fn c_programs_are_sampled() {
     for method in METHODS {
-        let said = sample("corpus/c/deadlock.c", method, &["--", "-DWRONG"]);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains("mazurka run"), "{said:?}");
+        let result = sample("corpus/c/deadlock.c", method, &["--", "-DWRONG"]);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains("mazurka run"), "{result:?}");
     }
 }

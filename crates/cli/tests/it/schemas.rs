@@ -1,4 +1,4 @@
-//! What the formats of other tools require, as far as we write them, and a validator.
+//! The requirements of the formats of other tools, as far as we write them, and a validator.
 //!
 //! A schema is a JSON value with the few keywords that are needed here: `type`, `required`,
 //! `properties`, `items`, `values` (of all other properties), `enum`, `minimum`, `least` (items).
@@ -157,7 +157,7 @@ pub fn itf(vars: &[&str]) -> Value {
 }
 
 #[test]
-fn what_does_not_fit_is_found() {
+fn values_that_do_not_fit_are_found() {
     let good = json!({ "version": "2.1.0", "runs": [{ "tool": { "driver": { "name": "m" } } }] });
     fits(&sarif(), &good);
     let wrong = |change: fn(&mut Value)| {
@@ -165,14 +165,14 @@ fn what_does_not_fit_is_found() {
         change(&mut value);
         check(&sarif(), &value, "$").expect_err("it does not fit")
     };
-    let told = wrong(|log| log["runs"][0]["tool"]["driver"] = json!({}));
-    assert_eq!(told, "$.runs[0].tool.driver has no `name`");
+    let problem = wrong(|log| log["runs"][0]["tool"]["driver"] = json!({}));
+    assert_eq!(problem, "$.runs[0].tool.driver has no `name`");
     assert!(wrong(|log| log["version"] = json!("2.0.0")).contains("$.version"));
     assert!(wrong(|log| log["runs"][0]["extra"] = json!(1)).contains("unknown `extra`"));
     assert!(wrong(|log| log["runs"] = json!({})).contains("object, not"));
-    let told = wrong(|log| {
+    let problem = wrong(|log| {
         let flow = json!([{ "threadFlows": [] }]);
         log["runs"][0]["results"] = json!([{ "message": { "text": "" }, "codeFlows": flow }]);
     });
-    assert!(told.ends_with("has 0 items"), "{told}");
+    assert!(problem.ends_with("has 0 items"), "{problem}");
 }

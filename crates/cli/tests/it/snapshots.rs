@@ -3,8 +3,8 @@
 use crate::support::{mazurka, with_input};
 
 fn check(args: &[&str]) -> String {
-    let said = mazurka(&[&["check"], args].concat());
-    format!("{}{}exit code {}\n", said.out, said.err, said.code)
+    let result = mazurka(&[&["check"], args].concat());
+    format!("{}{}exit code {}\n", result.out, result.err, result.code)
 }
 
 #[test]
@@ -74,20 +74,20 @@ process (p in 0..N) {
   unlock(m)
 }
 ";
-    let said = with_input(&["check", "-"], program);
-    insta::assert_snapshot!(format!("{}exit code {}\n", said.err, said.code));
+    let result = with_input(&["check", "-"], program);
+    insta::assert_snapshot!(format!("{}exit code {}\n", result.err, result.code));
 }
 
 #[test]
 fn exploration() {
-    let said = mazurka(&[
+    let result = mazurka(&[
         "explore",
         "examples/philosophers.maz",
         "--algorithm",
         "naive",
     ]);
     let mut text = String::new();
-    for line in said.out.lines() {
+    for line in result.out.lines() {
         if line.trim_start().starts_with("seconds") {
             text += "  seconds  [time]\n"
         } else {

@@ -1,13 +1,13 @@
 //! `mazurka step`: scripted dialogues.
 
-use crate::support::{command, mazurka, root, said, with_input};
+use crate::support::{command, mazurka, root, run_command, with_input};
 
 /// A dialogue about a file: the answers to some lines.
 fn dialogue(args: &[&str], lines: &[&str]) -> String {
-    let said = with_input(&[&["step"], args].concat(), &lines.join("\n"));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(said.err, "", "{said:?}");
-    said.out
+    let result = with_input(&[&["step"], args].concat(), &lines.join("\n"));
+    assert_eq!(result.code, 0, "{result:?}");
+    assert_eq!(result.err, "", "{result:?}");
+    result.out
 }
 
 /// The same about a program given as text.
@@ -15,12 +15,12 @@ fn about(name: &str, source: &str, lines: &[&str]) -> String {
     let folder = folder(name);
     let file = folder.join("program.maz");
     std::fs::write(&file, source).expect("a place to write");
-    let said = said(
+    let result = run_command(
         command().current_dir(&folder).args(["step", "program.maz"]),
         &lines.join("\n"),
     );
-    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
-    said.out
+    assert_eq!((result.code, result.err.as_str()), (0, ""), "{result:?}");
+    result.out
 }
 
 fn folder(name: &str) -> std::path::PathBuf {
@@ -64,7 +64,7 @@ fn choices_are_asked_for() {
 }
 
 #[test]
-fn ends_are_told_for_what_they_are() {
+fn endings_are_named() {
     let discarded = "var x: int = 0 process { x := 1; assume x == 2 }";
     let out = about("discarded", discarded, &["0 0"]);
     assert!(out.contains("discarded: an `assume` is false"), "{out}");
@@ -127,7 +127,7 @@ fn a_process_may_have_the_name_of_a_letter_or_of_a_command() {
 }
 
 #[test]
-fn what_is_saved_is_what_run_records_and_replays() {
+fn a_saved_run_equals_the_record_of_run_and_replays() {
     let folder = folder("save");
     let file = folder.join("bad.json");
     let name = file.display().to_string();
@@ -162,7 +162,7 @@ fn what_is_saved_is_what_run_records_and_replays() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_said_and_the_dialogue_goes_on() {
+fn a_run_that_cannot_be_saved_does_not_end_the_dialogue() {
     let lines = ["0", "save no/such/folder/run.json", "schedule"];
     let out = dialogue(&["examples/counter.maz"], &lines);
     assert!(out.contains("there is no such folder"), "{out}");
@@ -186,7 +186,7 @@ fn a_run_of_a_record_keeps_its_settings() {
 }
 
 #[test]
-fn it_starts_where_it_is_told_to() {
+fn the_dialogue_starts_after_the_given_schedule() {
     let file = "examples/counter.maz";
     let out = dialogue(&[file, "--schedule", "0 1"], &[]);
     assert!(out.contains("\n  2  1  read x"), "{out}");
@@ -194,9 +194,9 @@ fn it_starts_where_it_is_told_to() {
         ("0 0 0", "step 3 of the schedule: 0 has ended"),
         ("nobody", "step 1 of the schedule"),
     ] {
-        let said = mazurka(&["step", file, "--schedule", schedule]);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains(wrong), "{said:?}");
+        let result = mazurka(&["step", file, "--schedule", schedule]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains(wrong), "{result:?}");
     }
 }
 
@@ -237,15 +237,15 @@ fn finish_is_run_and_limits_hold() {
 
 #[test]
 fn the_program_must_be_a_file() {
-    let said = with_input(&["step", "-"], "var x: int = 0");
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("name the file"), "{said:?}");
+    let result = with_input(&["step", "-"], "var x: int = 0");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("name the file"), "{result:?}");
 }
 
-/// Ctrl-C ends the dialogue, whatever it does.
+/// Ctrl-C ends the dialogue during any command.
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_the_dialogue_well() {
+fn an_interrupt_ends_the_dialogue_with_exit_code_0() {
     use std::io::{BufRead, BufReader, Write};
     use std::process::Stdio;
     use std::time::{Duration, Instant};
@@ -283,7 +283,7 @@ fn an_interrupt_ends_the_dialogue_well() {
     }
 }
 
-/// The session on the page is a real one.
+/// The session on the documentation page is real.
 #[test]
 fn the_page_shows_what_happens() {
     let page = std::fs::read_to_string(root().join("docs/step.md")).expect("the page");

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{CommandResult, command, mazurka, said};
+use crate::support::{CommandResult, command, mazurka, run_command};
 
 /// Runs the command in another folder.
 #[track_caller]
 fn within(folder: &Path, args: &[&str]) -> CommandResult {
-    said(command().current_dir(folder).args(args), "")
+    run_command(command().current_dir(folder).args(args), "")
 }
 
 fn put(folder: &Path, name: &str, text: &str) {
@@ -28,19 +28,19 @@ fn links_do_not_lead_out() {
     put(outer, "calm.maz", CALM);
     std::os::unix::fs::symlink(outer.join("calm.maz"), inner.join("link.maz")).expect("a link");
     put(&inner, "mazurka.toml", "[[model]]\nfile = 'link.maz'\n");
-    let told = within(&inner, &["test"]);
-    assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.out.contains("leads out of the folder"), "{told:?}");
+    let result = within(&inner, &["test"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.out.contains("leads out of the folder"), "{result:?}");
     let list = "[[program]]\nname = 'a'\nfile = 'link.maz'\n";
     put(&inner, "list.toml", list);
-    let told = within(&inner, &["table", "list.toml"]);
-    assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.err.contains("leads out of the folder"), "{told:?}");
+    let result = within(&inner, &["table", "list.toml"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("leads out of the folder"), "{result:?}");
     let refines = "refines \"link.maz\" via { x -> x }\nvar x: int = 0\nprocess { x := 1 }\n";
     put(&inner, "refines.maz", refines);
-    let told = within(&inner, &["check", "refines.maz"]);
-    assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.err.contains("leads out of the folder"), "{told:?}");
+    let result = within(&inner, &["check", "refines.maz"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("leads out of the folder"), "{result:?}");
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn commands_can_be_pasted() {
     );
     let list = "[[model]]\nfile = 'a list.maz'\nset = { a = [1, 2] }\nverdict = 'violated'\n";
     put(folder, "mazurka.toml", list);
-    let told = within(folder, &["test"]);
+    let result = within(folder, &["test"]);
     let again = "again: mazurka check 'a list.maz' '--set=a=[1, 2]'";
-    assert!(told.out.contains(again), "{told:?}");
+    assert!(result.out.contains(again), "{result:?}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn verdicts_may_be_apart_and_models_elsewhere() {
 }
 
 #[test]
-fn a_limit_is_not_a_wrong_verdict() {
+fn a_limit_is_inconclusive_not_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let long = "const N = 40 var x: int = 0\nprocess { for i in 0..N { x := x + 1 } }\n\
@@ -138,7 +138,7 @@ fn lists_that_are_wrong_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     assert_eq!(within(folder, &["test"]).code, 3);
-    for (text, said) in [
+    for (text, result) in [
         (
             "[[model]]\nfile = 'a.maz'\nrun = 'ls'",
             "unknown field `run`",
@@ -150,7 +150,7 @@ fn lists_that_are_wrong_are_refused() {
         put(folder, "mazurka.toml", text);
         let refused = within(folder, &["test"]);
         assert_eq!(refused.code, 3, "{refused:?}");
-        assert!(refused.err.contains(said), "{refused:?}");
+        assert!(refused.err.contains(result), "{refused:?}");
     }
     put(
         folder,
@@ -167,9 +167,9 @@ fn every_template_is_verified_and_none_is_overwritten() {
     let folder = folder.path();
     for template in ["counter", "channel", "monitor", "object", "litmus"] {
         let file = format!("{template}.maz");
-        let made = within(folder, &["new", &file, "--template", template]);
-        assert_eq!(made.code, 0, "{made:?}");
-        let next = made.last_line().strip_prefix("next: mazurka ");
+        let created = within(folder, &["new", &file, "--template", template]);
+        assert_eq!(created.code, 0, "{created:?}");
+        let next = created.last_line().strip_prefix("next: mazurka ");
         let next: Vec<&str> = next.expect("a command").split(' ').collect();
         let checked = within(folder, &next);
         assert_eq!(checked.code, 0, "{checked:?}");
@@ -182,7 +182,7 @@ fn every_template_is_verified_and_none_is_overwritten() {
     assert_eq!(tested.code, 0, "{tested:?}");
     let again = within(folder, &["new", "counter.maz"]);
     assert_eq!(again.code, 3);
-    assert!(again.err.contains("is there already"), "{again:?}");
+    assert!(again.err.contains("exists already"), "{again:?}");
     assert_eq!(within(folder, &["new", "a.txt"]).code, 3);
     let other = within(folder, &["new", "b.abs", "--template", "counter"]);
     assert!(other.err.contains("end with .maz"), "{other:?}");

@@ -48,7 +48,7 @@ pub fn command() -> Command {
 }
 
 #[track_caller]
-pub fn said(command: &mut Command, input: &str) -> CommandResult {
+pub fn run_command(command: &mut Command, input: &str) -> CommandResult {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -72,13 +72,13 @@ pub fn said(command: &mut Command, input: &str) -> CommandResult {
 /// Runs the binary with these arguments.
 #[track_caller]
 pub fn mazurka(args: &[&str]) -> CommandResult {
-    said(command().args(args), "")
+    run_command(command().args(args), "")
 }
 
 /// Runs the binary with a program on standard input.
 #[track_caller]
 pub fn with_input(args: &[&str], input: &str) -> CommandResult {
-    said(command().args(args), input)
+    run_command(command().args(args), input)
 }
 
 /// The words of the replay command in a text, split as by a shell.

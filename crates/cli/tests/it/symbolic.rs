@@ -7,15 +7,15 @@ const FIG8: &str = "corpus/maz/sympaths-fig8/program.maz";
 #[test]
 fn final_states_say_for_which_values_they_are_reached() {
     let program = "var x: i32 process { if x > 3 { x := 0 } else { x := x + 1 } }";
-    let said = with_input(&["symbolic", "-"], program);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["symbolic", "-"], program);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.out.contains("   if   x <= 3\n   then x = x + 1\n"),
-        "{said:?}"
+        result.out.contains("   if   x <= 3\n   then x = x + 1\n"),
+        "{result:?}"
     );
     assert!(
-        said.out.contains("   if   x > 3\n   then x = 0\n"),
-        "{said:?}"
+        result.out.contains("   if   x > 3\n   then x = 0\n"),
+        "{result:?}"
     );
     let record = with_input(&["symbolic", "-", "--format", "json"], program).json();
     assert_eq!(record["states"]["count"], 2);
@@ -26,72 +26,75 @@ fn final_states_say_for_which_values_they_are_reached() {
 }
 
 #[test]
-fn what_is_possible_is_told_from_what_is_not() {
+fn possible_failures_are_distinguished_from_impossible_ones() {
     let fails = "var x: i32 process { assert x != 7 }";
-    let said = with_input(&["symbolic", "-", "--solver", "embedded"], fails);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = with_input(&["symbolic", "-", "--solver", "embedded"], fails);
+    assert_eq!(result.code, 1, "{result:?}");
     assert!(
-        said.out.contains("assertion failed: `assert x != 7`"),
-        "{said:?}"
+        result.out.contains("assertion failed: `assert x != 7`"),
+        "{result:?}"
     );
     let cannot = "var x: i32 requires x > 7 process { assert x != 7 }";
     assert_eq!(with_input(&["symbolic", "-"], cannot).code, 0);
     // Without the feasibility check the answer is unknown.
-    let said = with_input(&["symbolic", "-", "--no-feasible"], cannot);
-    assert_eq!(said.code, 2, "{said:?}");
-    let said = with_input(
+    let result = with_input(&["symbolic", "-", "--no-feasible"], cannot);
+    assert_eq!(result.code, 2, "{result:?}");
+    let result = with_input(
         &["symbolic", "-"],
         "var x: i32 requires x > 7 && x < 7 process { x := 1 }",
     );
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("requires"), "{said:?}");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("requires"), "{result:?}");
 }
 
 #[test]
 fn waiting_for_ever_is_possible_for_some_values() {
     let program = "var x: i32 process { await x > 0; x := 1 } process { skip }";
-    let said = with_input(&["symbolic", "-"], program);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("deadlock\n   if   x <= 0\n"), "{said:?}");
-    assert!(said.out.contains("final\n   if   x > 0\n"), "{said:?}");
+    let result = with_input(&["symbolic", "-"], program);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(
+        result.out.contains("deadlock\n   if   x <= 0\n"),
+        "{result:?}"
+    );
+    assert!(result.out.contains("final\n   if   x > 0\n"), "{result:?}");
 }
 
 #[test]
 fn limits_are_honoured_and_named() {
-    let said = mazurka(&["symbolic", FIG8, "--por", "none", "--max-steps", "100"]);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--max-steps 100"), "{said:?}");
+    let result = mazurka(&["symbolic", FIG8, "--por", "none", "--max-steps", "100"]);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--max-steps 100"), "{result:?}");
     let forever = "var x, n: int process { while x < n { x := x + 1 } }";
-    let said = with_input(&["symbolic", "-", "--max-depth", "20"], forever);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains("--max-depth"), "{said:?}");
+    let result = with_input(&["symbolic", "-", "--max-depth", "20"], forever);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains("--max-depth"), "{result:?}");
 }
 
-/// Checks a program; if it is violated, also that the violation replays.
+/// Checks a program. If it is violated, also checks that the violation replays.
 fn checked(program: &str) -> (i32, serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("program.maz");
     std::fs::write(&file, program).expect("written");
     let file = file.to_str().expect("a name");
-    let said = mazurka(&["check", file, "--format", "json"]);
-    let record = said.json();
-    if said.code == 1 {
+    let result = mazurka(&["check", file, "--format", "json"]);
+    let record = result.json();
+    if result.code == 1 {
         let witness = folder.path().join("witness.json");
-        std::fs::write(&witness, &said.out).expect("written");
+        std::fs::write(&witness, &result.out).expect("written");
         let again = mazurka(&["replay", witness.to_str().expect("a name")]);
         assert_eq!(again.code, 1, "{again:?}");
     }
-    (said.code, record)
+    (result.code, record)
 }
 
-/// Checks a program that is right if and only if its results agree.
+/// Checks a program that is verified if and only if its results agree.
 fn assert_deterministic(program: &str, expected: bool) {
     let (code, record) = checked(program);
     assert_eq!(code, i32::from(!expected), "{record}");
     assert_eq!(record["deterministic"], expected, "{record}");
 }
 
-/// Checks a program that is wrong, and that its first witness is of this kind.
+/// Checks a violated program, and that its first witness is of this kind.
 fn assert_violated_by(program: &str, kind: &str) {
     let (code, record) = checked(program);
     assert_eq!(code, 1, "{record}");
@@ -111,9 +114,9 @@ fn check_is_about_all_initial_values() {
     let (code, record) = checked(wraps);
     assert_eq!(code, 1, "{record}");
     assert_eq!(first_input(&record).0, "x");
-    let said = with_input(&["check", "-"], wraps);
-    assert!(said.out.contains("\n  initially: x = "), "{said:?}");
-    assert!(said.last_line().contains(" --inputs \"x="), "{said:?}");
+    let result = with_input(&["check", "-"], wraps);
+    assert!(result.out.contains("\n  initially: x = "), "{result:?}");
+    assert!(result.last_line().contains(" --inputs \"x="), "{result:?}");
 
     let fits = "var x: i32 requires -100 < x && x < 100 process { x := x * x } ensures x >= 0";
     assert_deterministic(fits, true);
@@ -157,13 +160,14 @@ fn every_state_and_every_failure_has_an_example_that_was_run() {
         let taken = value(&state["example"], "x") > 3;
         assert_eq!(taken, state["path_condition"][0] == "x > 3", "{record}");
     }
-    let said = with_input(&["symbolic", "-"], program);
+    let result = with_input(&["symbolic", "-"], program);
     assert!(
-        said.out
+        result
+            .out
             .contains("assertion failed: `assert y != 7`, for example if x = "),
-        "{said:?}"
+        "{result:?}"
     );
-    assert!(said.out.contains("   e.g. x = "), "{said:?}");
+    assert!(result.out.contains("   e.g. x = "), "{result:?}");
 }
 
 #[test]
@@ -189,40 +193,40 @@ fn explore_takes_all_initial_values_at_once() {
         assert_eq!(counts(algorithm), truth, "{algorithm}");
     }
     let fails = "var x: i32 process { assert x != 7 } process { x := x + 1 }";
-    let said = with_input(&["explore", "-"], fails);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("initially: x = "), "{said:?}");
+    let result = with_input(&["explore", "-"], fails);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("initially: x = "), "{result:?}");
     for engine in ["stateful", "context"] {
-        let said = with_input(&["explore", "-", "--algorithm", engine], fails);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains("initially: x = "), "{said:?}");
+        let result = with_input(&["explore", "-", "--algorithm", engine], fails);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains("initially: x = "), "{result:?}");
     }
 }
 
-/// A missing initial value is an input under another name.
+/// A missing initial value is like an input with another name.
 #[test]
-fn every_command_knows_initial_values_that_are_left_out() {
+fn every_command_supports_missing_initial_values() {
     let fails = "var x: u8 process { assert x != 7 } process { x := x + 1 }";
     for net in ["replicated", "contextual", "stateful"] {
-        let said = with_input(&["unfold", "-", "--net", net], fails);
-        assert_eq!(said.code, 1, "{said:?}");
+        let result = with_input(&["unfold", "-", "--net", net], fails);
+        assert_eq!(result.code, 1, "{result:?}");
         // It fails before the other process makes its step, or after.
         let values = ["  initially: x = 7\n", "  initially: x = 6\n"];
-        assert!(values.iter().any(|v| said.out.contains(v)), "{said:?}");
+        assert!(values.iter().any(|v| result.out.contains(v)), "{result:?}");
     }
-    let said = with_input(&["reach", "-", "--property", "x == 9"], fails);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains(" --inputs \"x="), "{said:?}");
-    let said = with_input(&["run", "-", "--inputs", "x=7", "--schedule", "0"], fails);
-    assert_eq!(said.code, 1, "{said:?}");
-    let said = with_input(&["run", "-", "--schedule", "0"], fails);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("  initially: x = 0\n"), "{said:?}");
+    let result = with_input(&["reach", "-", "--property", "x == 9"], fails);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains(" --inputs \"x="), "{result:?}");
+    let result = with_input(&["run", "-", "--inputs", "x=7", "--schedule", "0"], fails);
+    assert_eq!(result.code, 1, "{result:?}");
+    let result = with_input(&["run", "-", "--schedule", "0"], fails);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("  initially: x = 0\n"), "{result:?}");
     let folder = tempfile::tempdir().expect("a folder");
     let tests = folder.path().to_str().expect("a name");
-    let said = with_input(&["explore", "-", "--tests", tests], fails);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(folder.path().join("1.json").exists(), "{said:?}");
+    let result = with_input(&["explore", "-", "--tests", tests], fails);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(folder.path().join("1.json").exists(), "{result:?}");
 }
 
 /// Failures for different initial values, and a deadlock for others: each has its own run, which
@@ -264,24 +268,24 @@ fn explore_shows_every_failure_with_its_own_initial_values() {
             .collect();
         found.sort_unstable();
         assert_eq!(found, expected);
-        let said = mazurka(&["explore", &file]);
-        assert!(said.out.contains("--inputs \"x=1\""), "{said:?}");
-        assert!(said.out.contains("  initially: x = 2\n"), "{said:?}");
+        let result = mazurka(&["explore", &file]);
+        assert!(result.out.contains("--inputs \"x=1\""), "{result:?}");
+        assert!(result.out.contains("  initially: x = 2\n"), "{result:?}");
         std::fs::write(&json, record.to_string()).expect("written");
-        let said = mazurka(&["replay", &json]);
-        assert_eq!(said.code, 1, "{said:?}");
-        assert!(said.out.contains("(2 runs, "), "{said:?}");
+        let result = mazurka(&["replay", &json]);
+        assert_eq!(result.code, 1, "{result:?}");
+        assert!(result.out.contains("(2 runs, "), "{result:?}");
         let again = mazurka(&["replay", &json, "--format", "json"]).json();
         assert_eq!(again["witnesses"], record["witnesses"]);
         // Nothing replays if the program has changed.
         std::fs::write(&file, format!("{program} // changed")).expect("written");
-        let said = mazurka(&["replay", &json]);
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains("another program"), "{said:?}");
+        let result = mazurka(&["replay", &json]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("another program"), "{result:?}");
     }
 }
 
-/// The first words of the text claim no more than the record.
+/// The headline of the text claims no more than the record.
 #[test]
 fn explore_claims_everything_only_where_it_was_exhaustive() {
     let bound = "var x: int process { assert x + x + x != 7500000000 }";
@@ -289,12 +293,12 @@ fn explore_claims_everything_only_where_it_was_exhaustive() {
     let exact = "var x: int process { assert x != 5 }";
     for (program, everything) in [(bound, false), (beside, false), (exact, true)] {
         let args = ["explore", "-", "--solver", "embedded"];
-        let said = with_input(&args, program);
-        let first = said.out.lines().next().expect("a line");
+        let result = with_input(&args, program);
+        let first = result.out.lines().next().expect("a line");
         assert_eq!(
             first.contains("explored everything"),
             everything,
-            "{said:?}"
+            "{result:?}"
         );
         let record = with_input(&[&args[..], &["--format", "json"]].concat(), program).json();
         assert_eq!(record["scope"]["exhaustive"], everything, "{record}");
@@ -312,9 +316,12 @@ fn a_choice_between_symbolic_bounds_is_explored() {
     let many =
         "var n: int var x: int = 0 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
     for command in ["check", "symbolic"] {
-        let said = with_input(&[command, "-", "--solver", "embedded"], many);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.out.contains("the solver gave no answer"), "{said:?}");
+        let result = with_input(&[command, "-", "--solver", "embedded"], many);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(
+            result.out.contains("the solver gave no answer"),
+            "{result:?}"
+        );
     }
     let nothing = "var n: i8 var x: i8 = 0 requires -3 < n && n < 3 process { x := choose(0..n) }";
     assert_violated_by(nothing, "failure");
@@ -325,7 +332,7 @@ const HARD: &str = "var x, y: u64 requires 1 < x && x < 4294967296 && 1 < y && y
     process { assert x * y != 4611686018427387847 }";
 
 #[test]
-fn a_query_is_broken_off_at_the_time_limit() {
+fn a_query_is_stopped_at_the_time_limit() {
     let mut solvers = vec!["embedded", "auto"];
     solvers.extend(mazurka::solving::second_solver().map(|program| program.name()));
     for solver in solvers {
@@ -340,9 +347,9 @@ fn a_query_is_broken_off_at_the_time_limit() {
                 "--format",
                 "json",
             ];
-            let said = with_input(&[&[command], &flags[..]].concat(), HARD);
-            assert_eq!(said.code, 2, "{command} {solver}: {said:?}");
-            let bounds = said.json()["scope"]["bounds"].to_string();
+            let result = with_input(&[&[command], &flags[..]].concat(), HARD);
+            assert_eq!(result.code, 2, "{command} {solver}: {result:?}");
+            let bounds = result.json()["scope"]["bounds"].to_string();
             assert!(
                 bounds.contains("time-limit"),
                 "{command} {solver}: {bounds}"
@@ -359,8 +366,8 @@ fn queries_are_written_as_smt_lib() {
     for command in ["symbolic", "check", "explore", "prove"] {
         let queries = folder.path().join(command);
         let name = queries.to_str().expect("a name");
-        let said = with_input(&[command, "-", "--dump-smt", name], program);
-        assert!(said.code <= 1, "{said:?}");
+        let result = with_input(&[command, "-", "--dump-smt", name], program);
+        assert!(result.code <= 1, "{result:?}");
         let files = std::fs::read_dir(&queries).expect("it is there");
         let mut texts: Vec<String> = files
             .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("text"))
@@ -383,13 +390,13 @@ fn queries_are_written_as_smt_lib() {
 fn solvers_are_compared() {
     let program = "var x: i32 process { if x * x == 49 { x := 1 } } ensures x != 7";
     for command in ["symbolic", "check", "explore", "prove"] {
-        let said = with_input(&[command, "-", "--cross-check"], program);
+        let result = with_input(&[command, "-", "--cross-check"], program);
         match mazurka::solving::second_solver() {
-            Some(_) => assert!(said.code <= 1, "{said:?}"),
+            Some(_) => assert!(result.code <= 1, "{result:?}"),
             None => {
                 println!("{command}: skipped, there is no second solver");
-                assert_eq!(said.code, 3, "{said:?}");
-                assert!(said.err.contains("z3 or cvc5"), "{said:?}");
+                assert_eq!(result.code, 3, "{result:?}");
+                assert!(result.err.contains("z3 or cvc5"), "{result:?}");
             }
         }
     }
@@ -397,7 +404,7 @@ fn solvers_are_compared() {
 
 #[test]
 fn a_witness_for_one_choice_of_values_replays() {
-    // With terms both sides of `||` are evaluated, with numbers the left one decides.
+    // With terms both sides of `||` are evaluated; with numbers the left side decides.
     let program = "var x: i8 ensures x > x process { let l = 0; if l < 1 || x != x { } }";
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| {
@@ -410,8 +417,8 @@ fn a_witness_for_one_choice_of_values_replays() {
     };
     let (file, witness) = (path("program.maz"), path("witness.json"));
     std::fs::write(&file, program).expect("a file");
-    let said = mazurka(&["check", &file, "--witness", &witness]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check", &file, "--witness", &witness]);
+    assert_eq!(result.code, 1, "{result:?}");
     let again = mazurka(&["replay", &witness]);
     assert_eq!(again.code, 1, "{again:?}");
 }
@@ -423,8 +430,8 @@ fn an_element_that_is_not_written_breaks_no_invariant() {
         process { let l = y; x[l] := x[0] }";
     let record = with_input(&["symbolic", "-", "--format", "json"], program);
     assert_eq!(record.code, 1, "{record:?}");
-    let said = with_input(&["check", "-"], program);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = with_input(&["check", "-"], program);
+    assert_eq!(result.code, 1, "{result:?}");
     let holds = "var x: i8[2] = [5, 0] var y: i8 requires y == 1 invariant x[0] == 5
         process { x[y] := 7 }";
     assert_eq!(with_input(&["symbolic", "-"], holds).code, 0);
@@ -434,8 +441,8 @@ fn an_element_that_is_not_written_breaks_no_invariant() {
 #[test]
 fn a_step_that_decides_too_much_is_a_bound() {
     let program = "var x: i32 process { atomic { x < 0 |>* x := x + 1 } }";
-    let said = with_input(&["symbolic", "-", "--max-local", "20000"], program);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = with_input(&["symbolic", "-", "--max-local", "20000"], program);
+    assert_eq!(result.code, 2, "{result:?}");
 }
 
 /// Whether a condition holds for these values, according to the language.
@@ -443,15 +450,15 @@ fn holds(condition: &str, x: i64, y: i64) -> bool {
     let program = format!(
         "var x: int = {x} var y: int = {y} var answer: bool = false process {{ answer := {condition} }}"
     );
-    let said = with_input(&["run", "-", "--format", "json"], &program);
-    let record = said.json();
+    let result = with_input(&["run", "-", "--format", "json"], &program);
+    let record = result.json();
     let state = record["run"]["state"].as_array().expect("a state");
     let answer = state.iter().find(|binding| binding["name"] == "answer");
     answer.expect("a value")["value"] == "true"
 }
 
-/// Compares the text of each condition with the conditions that it consists of.
-fn reads_again(text: &str, parts: &[String]) {
+/// Compares the text of a conjunction with its conjuncts.
+fn assert_conjunction(text: &str, parts: &[String]) {
     let text = text.replace("&amp;", "&").replace("&lt;", "<");
     let text = text.replace("&gt;", ">");
     for (x, y) in [(0, 0), (0, 2), (1, 0), (1, 2), (3, 0), (0, 9), (4, 4)] {
@@ -487,7 +494,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     assert_eq!(lines.len(), listed.len(), "{text}");
     assert!(lines.len() >= 4, "{text}");
     for (line, state) in lines.iter().zip(listed) {
-        reads_again(line, &parts(&state["path_condition"]));
+        assert_conjunction(line, &parts(&state["path_condition"]));
     }
     // The same for the open goals of a proof, its tree and its page.
     let goal = ["--goal", "[*] false", "--max-steps", "4"];
@@ -506,7 +513,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     let open: Vec<Vec<String>> = open.filter(|parts| !parts.is_empty()).collect();
     assert!(!open.is_empty(), "{record}");
     for (line, parts) in lines.iter().zip(&open) {
-        reads_again(line, parts);
+        assert_conjunction(line, parts);
     }
     let page = prove(&["--format", "html"]).out;
     let shown = page.split("⌈φ⌉</span> <code>").skip(1);
@@ -528,11 +535,11 @@ fn a_printed_condition_reads_as_its_conjunction() {
 }
 
 #[test]
-fn paths_are_told_event_by_event() {
+fn paths_are_shown_event_by_event() {
     // Example 2 of the SymPaths paper: the four paths that it prints.
     let example2 = "var x, y, z: int process { y := x } process { z := x } process { x := 2 }";
-    let said = with_input(&["symbolic", "-", "--paths"], example2);
-    let paths: Vec<&str> = said
+    let result = with_input(&["symbolic", "-", "--paths"], example2);
+    let paths: Vec<&str> = result
         .out
         .lines()
         .filter_map(|line| line.strip_prefix("   path "))
@@ -540,16 +547,16 @@ fn paths_are_told_event_by_event() {
     let (a, b, c) = ("0⟨true, {y}, {x}⟩", "1⟨true, {z}, {x}⟩", "2⟨true, {x}, ∅⟩");
     let printed = [[a, b, c], [a, c, b], [b, c, a], [c, a, b]];
     let printed = printed.map(|path| path.join(" · "));
-    assert_eq!(paths.len(), 4, "{said:?}");
+    assert_eq!(paths.len(), 4, "{result:?}");
     for path in &printed {
         assert!(paths.contains(&path.as_str()), "{path}: {paths:?}");
     }
     // Example 1: after x := 0 the condition is decided (errata E10).
     let example1 = "var x, y: int process { x := 0; x := y + 1 } process { if x == 0 { skip } }";
-    let said = with_input(&["symbolic", "-", "--paths"], example1);
-    assert!(said.out.contains("1⟨x == 0, ∅, {x}⟩"), "{said:?}");
-    assert!(said.out.contains("1⟨x != 0, ∅, {x}⟩"), "{said:?}");
-    assert!(said.out.contains("0⟨true, {x}, {y}⟩"), "{said:?}");
+    let result = with_input(&["symbolic", "-", "--paths"], example1);
+    assert!(result.out.contains("1⟨x == 0, ∅, {x}⟩"), "{result:?}");
+    assert!(result.out.contains("1⟨x != 0, ∅, {x}⟩"), "{result:?}");
+    assert!(result.out.contains("0⟨true, {x}, {y}⟩"), "{result:?}");
 }
 
 #[test]
@@ -557,10 +564,10 @@ fn open_configurations_are_listed_under_a_bound() {
     // Example 1 after its first step: three symbolic states, as printed.
     let example1 = "var x, y: int process { x := 0; x := y + 1 } process { if x == 0 { y := 1 } }";
     let args = ["symbolic", "-", "--paths", "--max-depth", "1"];
-    let said = with_input(&args, example1);
-    assert_eq!(said.code, 2, "{said:?}");
-    let open = said.out.matches("a limit ended the search here").count();
-    assert_eq!(open, 3, "{said:?}");
+    let result = with_input(&args, example1);
+    assert_eq!(result.code, 2, "{result:?}");
+    let open = result.out.matches("a limit ended the search here").count();
+    assert_eq!(open, 3, "{result:?}");
     let record = with_input(&[&args[..], &["--format", "json"]].concat(), example1).json();
     let open = record["states"]["open"].as_array().expect("open states");
     assert_eq!(open.len(), 3, "{record}");

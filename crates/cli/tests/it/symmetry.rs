@@ -14,7 +14,7 @@ fn explore(more: &[&str]) -> crate::support::CommandResult {
 /// Without stubborn sets there are 2³ states: which processes have made their step. Up to symmetry
 /// it matters how many have, so there are 4.
 #[test]
-fn both_numbers_are_told() {
+fn both_numbers_are_shown() {
     let all = ["stateful", "--no-reduction", "--format", "json"];
     let record = explore(&all).json();
     assert_eq!(record["algorithm"], "stateful --no-reduction");
@@ -25,7 +25,7 @@ fn both_numbers_are_told() {
 }
 
 #[test]
-fn it_can_be_switched_off() {
+fn symmetry_can_be_switched_off() {
     let all = [
         "stateful",
         "--no-reduction",
@@ -37,14 +37,14 @@ fn it_can_be_switched_off() {
     assert_eq!(record["algorithm"], "stateful --no-reduction --no-symmetry");
     assert_eq!(record["states"], 8);
     assert_eq!(record["permuted_states"], serde_json::Value::Null);
-    // Of the depth of a state it cannot be said up to symmetry.
+    // The depth of a state is not known up to symmetry.
     let record = explore(&["stateful", "--max-depth", "9", "--format", "json"]).json();
     assert_eq!(record["permuted_states"], serde_json::Value::Null);
 }
 
 #[test]
-fn it_is_for_one_engine() {
-    let said = explore(&["optimal", "--no-symmetry"]);
-    assert!(said.err.contains("--no-symmetry"), "{said:?}");
-    assert_ne!(said.code, 0);
+fn symmetry_is_for_one_engine() {
+    let result = explore(&["optimal", "--no-symmetry"]);
+    assert!(result.err.contains("--no-symmetry"), "{result:?}");
+    assert_ne!(result.code, 0);
 }

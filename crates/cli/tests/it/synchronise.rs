@@ -5,44 +5,44 @@ use crate::support::with_input;
 const READERS: &str = "rwlock l  var x: int = 0  \
     process p { read_lock(l); let t = x; x := t + 1; read_unlock(l) }";
 
-/// The lock once took two copies of a process for one: `[p || p] x == 2` was proved.
+/// The lock once treated two copies of a process as one: `[p || p] x == 2` was proved.
 #[test]
-fn prove_takes_no_goal_of_its_own_where_processes_are_told_apart() {
+fn prove_refuses_goals_if_processes_are_distinguished() {
     let written = "[p || proc { read_unlock(l) }] true";
     for goal in ["[p || p] x == 2", "[p] x == 1", written] {
-        let said = with_input(&["prove", "-", "--goal", goal], READERS);
-        assert_eq!(said.code, 3, "{goal}: {said:?}");
-        assert!(said.err.contains("by their number"), "{goal}: {said:?}");
+        let result = with_input(&["prove", "-", "--goal", goal], READERS);
+        assert_eq!(result.code, 3, "{goal}: {result:?}");
+        assert!(result.err.contains("by their number"), "{goal}: {result:?}");
     }
     let stated = format!("{READERS} ensures x == 1");
-    let said = with_input(&["prove", "-"], &stated);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["prove", "-"], &stated);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
-/// `release(s)` was once taken to acquire, too, so that a data race was not seen.
+/// `release(s)` once acquired, too, so that a data race was not found.
 #[test]
 fn memory_models_have_no_rule_for_objects() {
     let program = "atomicity access  semaphore s = 0  var x: int = 0  \
         process { x := 1; release(s) }  process { acquire(s); assert x == 1 }";
-    let said = with_input(&["check", "-"], program);
-    assert_eq!(said.code, 0, "{said:?}");
-    let said = with_input(&["check", "-", "--memory", "rc11"], program);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("interleavings only"), "{said:?}");
+    let result = with_input(&["check", "-"], program);
+    assert_eq!(result.code, 0, "{result:?}");
+    let result = with_input(&["check", "-", "--memory", "rc11"], program);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("interleavings only"), "{result:?}");
 }
 
 #[test]
 fn a_run_with_objects_is_not_linearised() {
     let program = "semaphore s = 1  var x: int = 0  process { acquire(s); x := 1; release(s) }";
-    let said = with_input(&["run", "-", "--linearise"], program);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("semaphores"), "{said:?}");
+    let result = with_input(&["run", "-", "--linearise"], program);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("semaphores"), "{result:?}");
 }
 
 /// The variables of an object were once placed between those of the program and the points of the
 /// property.
 #[test]
-fn reach_knows_lines_beside_objects() {
+fn reach_finds_lines_beside_objects() {
     for object in [
         "cond c",
         "rwlock c",
@@ -56,8 +56,8 @@ fn reach_knows_lines_beside_objects() {
             ("at(0, 4) && x == 1", 1),
             ("at(0, 4) && x == 0", 0),
         ] {
-            let said = with_input(&["reach", "-", "--property", property], &program);
-            assert_eq!(said.code, code, "{property}: {program} {said:?}");
+            let result = with_input(&["reach", "-", "--property", property], &program);
+            assert_eq!(result.code, code, "{property}: {program} {result:?}");
         }
     }
 }

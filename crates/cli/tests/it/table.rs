@@ -1,7 +1,7 @@
 //! `mazurka table`: a row for each search, with the same counts as the search alone.
 
 use crate::support::{mazurka, with_input};
-use crate::wellformed::is_sound;
+use crate::wellformed::assert_sound;
 
 const READERS: &str = "const N = 2
 var x: int = 0
@@ -29,9 +29,9 @@ fn column(rows: &[Vec<String>], name: &str) -> Vec<String> {
 fn every_size_and_engine_has_a_row() {
     let flags = ["table", "-", "--set", "N=2..5", "--algorithm", "optimal"];
     let more = ["--algorithm", "naive", "--format", "csv", "--quiet"];
-    let said = with_input(&[&flags[..], &more].concat(), READERS);
-    assert_eq!(said.code, 0, "{said:?}");
-    let rows = rows(&said.out);
+    let result = with_input(&[&flags[..], &more].concat(), READERS);
+    assert_eq!(result.code, 0, "{result:?}");
+    let rows = rows(&result.out);
     assert_eq!(
         column(&rows, "set"),
         ["N=2", "N=2", "N=3", "N=3", "N=4", "N=4"]
@@ -64,7 +64,7 @@ fn all_formats_have_the_same_rows() {
     let json: serde_json::Value = serde_json::from_str(&ask("json")).expect("JSON");
     assert_eq!(json[1]["executions"], 16);
     let svg = ask("svg");
-    is_sound(&svg);
+    assert_sound(&svg);
     assert_eq!(svg.matches("<circle").count(), 2);
 }
 
@@ -72,14 +72,14 @@ fn all_formats_have_the_same_rows() {
 fn nets_states_and_verdicts_are_experiments_too() {
     for command in ["check", "unfold", "symbolic"] {
         let flags = ["table", "-", "--set", "N=1,2", "--command", command];
-        let said = with_input(
+        let result = with_input(
             &[&flags[..], &["--format", "csv", "--quiet"]].concat(),
             READERS,
         );
         assert_eq!(
-            column(&rows(&said.out), "command"),
+            column(&rows(&result.out), "command"),
             [command; 2],
-            "{said:?}"
+            "{result:?}"
         );
     }
     let nets = [
@@ -92,36 +92,36 @@ fn nets_states_and_verdicts_are_experiments_too() {
         "--quiet",
     ];
     let flags = ["table", "examples/philosophers.maz", "--command", "unfold"];
-    let said = mazurka(&[&flags[..], &["--set", "N=2"], &nets].concat());
+    let result = mazurka(&[&flags[..], &["--set", "N=2"], &nets].concat());
     assert_eq!(
-        column(&rows(&said.out), "verdict"),
+        column(&rows(&result.out), "verdict"),
         ["violated", "violated"],
-        "{said:?}"
+        "{result:?}"
     );
-    assert_eq!(column(&rows(&said.out), "deadlocks").len(), 2);
+    assert_eq!(column(&rows(&result.out), "deadlocks").len(), 2);
 }
 
 #[test]
-fn states_are_looked_for() {
+fn states_are_searched_for() {
     let flags = ["table", "-", "--set", "N=1,2", "--command", "reach"];
     let states = ["--property", "r[0] == 1", "--property", "r[0] == 2"];
     let more = ["--method", "search,smt", "--format", "csv", "--quiet"];
-    let said = with_input(&[&flags[..], &states, &more].concat(), READERS);
-    assert_eq!(said.code, 0, "{said:?}");
-    let rows = rows(&said.out);
+    let result = with_input(&[&flags[..], &states, &more].concat(), READERS);
+    assert_eq!(result.code, 0, "{result:?}");
+    let rows = rows(&result.out);
     let answers = ["reachable", "reachable", "unreachable", "unreachable"];
     assert_eq!(column(&rows, "answer"), [answers, answers].concat());
     assert_eq!(column(&rows, "algorithm")[..2], ["search", "smt"]);
     assert_eq!(column(&rows, "state")[1..3], ["r[0] == 1", "r[0] == 2"]);
     assert_eq!(column(&rows, "net"), ["contextual"; 8]);
     let actors = "corpus/abs/producer-consumer/program.abs";
-    let said = mazurka(&["table", actors, "--command", "reach", "--property", "true"]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("asked about states"), "{said:?}");
+    let result = mazurka(&["table", actors, "--command", "reach", "--property", "true"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("asked about states"), "{result:?}");
 }
 
 #[test]
-fn a_search_that_is_cut_is_told() {
+fn a_search_that_is_cut_is_reported() {
     let flags = [
         "table",
         "-",
@@ -132,17 +132,17 @@ fn a_search_that_is_cut_is_told() {
         "--format",
         "csv",
     ];
-    let said = with_input(&flags, READERS);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert_eq!(column(&rows(&said.out), "exhaustive"), ["true", "false"]);
+    let result = with_input(&flags, READERS);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert_eq!(column(&rows(&result.out), "exhaustive"), ["true", "false"]);
     assert!(
-        said.err.contains("N=9") && !said.err.contains("N=3"),
-        "{said:?}"
+        result.err.contains("N=9") && !result.err.contains("N=3"),
+        "{result:?}"
     );
 }
 
 #[test]
-fn bad_usage_is_told() {
+fn bad_usage_is_reported() {
     for (flags, words) in [
         (&["--set", "N=5..2"][..], "NAME=2..6"),
         (&["--set", "N=0..100000"], "at most"),
@@ -162,18 +162,18 @@ fn bad_usage_is_told() {
             "--command explore",
         ),
     ] {
-        let said = with_input(&[&["table", "-"], flags].concat(), READERS);
-        assert_eq!(said.code, 3, "{flags:?}: {said:?}");
-        assert!(said.err.contains(words), "{flags:?}: {said:?}");
+        let result = with_input(&[&["table", "-"], flags].concat(), READERS);
+        assert_eq!(result.code, 3, "{flags:?}: {result:?}");
+        assert!(result.err.contains(words), "{flags:?}: {result:?}");
     }
 }
 
 #[test]
 fn columns_are_chosen() {
     let flags = ["table", "-", "--set", "N=2", "--columns", "traces,set"];
-    let said = with_input(&flags, READERS);
+    let result = with_input(&flags, READERS);
     assert_eq!(
-        (said.code, said.out.as_str()),
+        (result.code, result.out.as_str()),
         (0, "traces  set\n     4  N=2\n")
     );
     let wrong = with_input(&["table", "-", "--columns", "colour"], READERS);
@@ -184,9 +184,9 @@ fn columns_are_chosen() {
 /// A list of the repository, or some of its programs: the rows with the names of columns.
 fn listed(list: &str, only: &str) -> Vec<Vec<String>> {
     let flags = ["table", list, "--only", only, "--format", "csv", "--quiet"];
-    let said = mazurka(&flags);
-    assert_eq!(said.code, 0, "{said:?}");
-    let all = said.out.lines();
+    let result = mazurka(&flags);
+    assert_eq!(result.code, 0, "{result:?}");
+    let all = result.out.lines();
     // A name such as `1,1` is in quotes.
     let all = all.map(|line| line.replace("\"1,1\"", "1;1").replace("\"2,1\"", "2;1"));
     rows(&all.collect::<Vec<String>>().join("\n"))
@@ -271,9 +271,9 @@ fn a_list_is_given_alone() {
             "--command symbolic",
         ),
     ] {
-        let said = mazurka(&[&["table"], flags].concat());
-        assert_eq!(said.code, 3, "{flags:?}: {said:?}");
-        assert!(said.err.contains(words), "{flags:?}: {said:?}");
+        let result = mazurka(&[&["table"], flags].concat());
+        assert_eq!(result.code, 3, "{flags:?}: {result:?}");
+        assert!(result.err.contains(words), "{flags:?}: {result:?}");
     }
 }
 
@@ -284,7 +284,7 @@ fn a_list_counts_no_samples() {
     let text = "algorithm = [\"random\"]\n[[program]]\nname = \"a\"\nfile = \"a.maz\"\n";
     std::fs::write(&list, text).expect("a list");
     std::fs::write(folder.path().join("a.maz"), READERS).expect("a program");
-    let said = mazurka(&["table", list.to_str().expect("a path")]);
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("no `random`"), "{said:?}");
+    let result = mazurka(&["table", list.to_str().expect("a path")]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.err.contains("no `random`"), "{result:?}");
 }

@@ -6,58 +6,58 @@ const STARVED: &str = "corpus/maz/temporal-starvation/program.maz";
 
 #[test]
 fn a_violation_is_a_stem_and_a_loop() {
-    let said = mazurka(&["check", STARVED, "--property", "answer"]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let result = mazurka(&["check", STARVED, "--property", "answer"]);
+    assert_eq!(result.code, 1, "{result:?}");
     assert!(
-        said.first_line().starts_with(
+        result.first_line().starts_with(
             "violated: property `answer` does not hold: `whenever waits leads_to served`"
         ),
-        "{said:?}"
+        "{result:?}"
     );
     assert!(
-        said.out.contains("  steps 2–3 repeat for ever\n"),
-        "{said:?}"
+        result.out.contains("  steps 2–3 repeat for ever\n"),
+        "{result:?}"
     );
 }
 
 #[test]
 fn the_record_has_the_lasso() {
-    let said = mazurka(&["check", STARVED, "--format", "json"]);
-    let record = said.json();
+    let result = mazurka(&["check", STARVED, "--format", "json"]);
+    let record = result.json();
     assert_eq!(record["witnesses"][0]["kind"], "property");
     assert_eq!(record["witnesses"][0]["lasso"], 1);
     assert_eq!(record["kinds"]["counted"][1], "property");
 }
 
 #[test]
-fn a_run_that_ends_says_so() {
+fn a_finite_run_is_reported_as_finite() {
     let program = "var x: int = 0 eventually x == 2 process { x := 1 }";
-    let said = with_input(&["check", "-"], program);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("  the run ends here\n"), "{said:?}");
+    let result = with_input(&["check", "-"], program);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("  the run ends here\n"), "{result:?}");
 }
 
 #[test]
 fn programs_without_an_end_are_verified() {
-    let said = mazurka(&["check", "corpus/maz/temporal-peterson/program.maz"]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = mazurka(&["check", "corpus/maz/temporal-peterson/program.maz"]);
+    assert_eq!(result.code, 0, "{result:?}");
     assert!(
-        said.first_line().starts_with(
+        result.first_line().starts_with(
             "verified: no failure, the temporal properties hold, no deadlock, no livelock ("
         ),
-        "{said:?}"
+        "{result:?}"
     );
 }
 
 #[test]
 fn unknown_names_are_refused() {
-    let said = mazurka(&["check", STARVED, "--property", "answers"]);
-    assert_eq!(said.code, 3, "{said:?}");
+    let result = mazurka(&["check", STARVED, "--property", "answers"]);
+    assert_eq!(result.code, 3, "{result:?}");
     assert!(
-        said.err.contains("there is no property `answers`"),
-        "{said:?}"
+        result.err.contains("there is no property `answers`"),
+        "{result:?}"
     );
-    assert!(said.err.contains("the file names answer"), "{said:?}");
+    assert!(result.err.contains("the file names answer"), "{result:?}");
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn other_engines_are_inconclusive() {
         &["symbolic", "-"],
         &["prove", "-"],
     ] {
-        let said = with_input(args, program);
-        assert_eq!(said.code, 2, "{args:?}: {said:?}");
-        let all = said.out + &said.err;
+        let result = with_input(args, program);
+        assert_eq!(result.code, 2, "{args:?}: {result:?}");
+        let all = result.out + &result.err;
         assert!(
             all.contains("temporal properties were not checked"),
             "{args:?}: {all}"
@@ -86,12 +86,15 @@ fn other_engines_are_inconclusive() {
 
 #[test]
 fn unknown_values_are_refused() {
-    let said = with_input(
+    let result = with_input(
         &["check", "-"],
         "var x: i8 eventually x == 1 process { x := 1 }",
     );
-    assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("where all values are known"), "{said:?}");
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(
+        result.err.contains("where all values are known"),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn a_property_that_does_not_count_decides_nothing() {
         process { for i in 0..200000 { x := x + 1 } }";
     for (property, code) in [("a", 1), ("b", 2), ("a,b", 1)] {
         let args = ["check", "-", "--max-steps", "3000", "--property", property];
-        let said = with_input(&args, program);
-        assert_eq!(said.code, code, "{property}: {said:?}");
+        let result = with_input(&args, program);
+        assert_eq!(result.code, code, "{property}: {result:?}");
     }
 }

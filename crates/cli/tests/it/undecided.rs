@@ -1,9 +1,9 @@
-//! What the embedded solver cannot decide is left open, and the verdict says so: it decides `int`
-//! only within a range, and stops after a number of conflicts.
+//! The embedded solver decides `int` only within a range, and stops after a number of conflicts.
+//! The verdict reports what it left open.
 
 use crate::support::{CommandResult, mazurka, with_input};
 
-/// Has a solution, but beyond the range of the embedded solver.
+/// A condition with a solution beyond the range of the embedded solver.
 const LARGE: &str = "x + x + x == 7500000000";
 
 /// The factors are 1000000007 and 1000000009.
@@ -15,9 +15,9 @@ fn embedded(command: &str, program: &str) -> CommandResult {
 }
 
 #[track_caller]
-fn is_inconclusive(said: &CommandResult, bound: &str) {
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.out.contains(bound), "{said:?}");
+fn is_inconclusive(result: &CommandResult, bound: &str) {
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.out.contains(bound), "{result:?}");
 }
 
 #[test]
@@ -62,16 +62,16 @@ fn a_proof_needs_initial_values_that_are_known() {
         folder.path().join("proof"),
     );
     let proof = proof.to_str().expect("a name");
-    let said = mazurka(&["prove", source, "--proof", proof, "--solver", "embedded"]);
-    assert!(said.out.starts_with("open: [*] x == 4"), "{said:?}");
-    is_inconclusive(&said, why);
-    let said = mazurka(&["check-proof", proof, "--solver", "embedded"]);
-    is_inconclusive(&said, why);
+    let result = mazurka(&["prove", source, "--proof", proof, "--solver", "embedded"]);
+    assert!(result.out.starts_with("open: [*] x == 4"), "{result:?}");
+    is_inconclusive(&result, why);
+    let result = mazurka(&["check-proof", proof, "--solver", "embedded"]);
+    is_inconclusive(&result, why);
 }
 
 /// Terms are unbounded, runs are not: a run in which a value leaves 64 bits cannot be shown.
 #[test]
-fn what_leaves_64_bits_is_a_bound_and_no_internal_error() {
+fn leaving_64_bits_is_a_bound_not_an_internal_error() {
     let large = "assume a > 4000000000000000000";
     let sum = format!("var y: int = 0 process {{ let a = input(int); {large}; y := a + a + a");
     let fails = format!("{sum} }} ensures y < 0");
@@ -90,8 +90,8 @@ fn what_leaves_64_bits_is_a_bound_and_no_internal_error() {
                 &["reach", "--property", "true"],
             ] {
                 let args = [&command[..1], &["-", "--solver", solver], &command[1..]].concat();
-                let said = with_input(&args, program);
-                assert!(said.code <= 2, "{args:?} {program}: {said:?}");
+                let result = with_input(&args, program);
+                assert!(result.code <= 2, "{args:?} {program}: {result:?}");
             }
         }
     }
@@ -118,12 +118,12 @@ fn a_property_that_leaves_64_bits_is_not_decided() {
     }
     let known = "var x: int = 5 process { x := x + 1 }";
     let never = format!("x < 5 && {large}");
-    let said = with_input(&["reach", "-", "--property", &never], known);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = with_input(&["reach", "-", "--property", &never], known);
+    assert_eq!(result.code, 0, "{result:?}");
     let property = format!("x == 6 && {large}");
     for program in [known, "var x: int process { x := x + 1 }"] {
-        let said = with_input(&["reach", "-", "--property", &property], program);
-        is_inconclusive(&said, bound);
+        let result = with_input(&["reach", "-", "--property", &property], program);
+        is_inconclusive(&result, bound);
     }
 }
 
@@ -132,7 +132,7 @@ fn a_property_that_leaves_64_bits_is_not_decided() {
 fn a_deadlock_that_leaves_64_bits_is_not_shown() {
     let waits = "var x: int requires x > 3 process { await x * 4611686018427387904 < 0 }";
     for command in ["check", "explore", "symbolic", "unfold"] {
-        let said = embedded(command, waits);
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = embedded(command, waits);
+        assert_eq!(result.code, 2, "{result:?}");
     }
 }

@@ -29,7 +29,7 @@ fn a_seed_names_the_tests_and_changes_no_net() {
 }
 
 #[test]
-fn what_is_found_decides_the_exit_code() {
+fn the_findings_decide_the_exit_code() {
     let deadlock = mazurka(&["unfold", "examples/philosophers.maz", "--set", "N=2"]);
     assert_eq!(deadlock.code, 1, "{deadlock:?}");
     assert!(
@@ -148,7 +148,7 @@ fn a_bad_property_is_refused() {
 
 /// The solver and the search agree, on both nets and on all values that small programs can reach.
 #[test]
-fn the_solver_knows_what_the_search_knows() {
+fn the_solver_agrees_with_the_search() {
     let programs: [(&str, &[&str], &[&str]); 4] = [
         (
             "fib",
@@ -352,9 +352,9 @@ fn a_net_starts_from_recorded_tests() {
     assert!(refused.err.contains("values for inputs"), "{refused:?}");
 }
 
-/// What the thesis leaves to future work is refused by name, with the reason and a reference.
+/// Flags for future work of the thesis are refused with the reason and a reference.
 #[test]
-fn what_is_not_built_is_refused_with_the_reason() {
+fn unsupported_features_are_refused_with_the_reason() {
     let file = "corpus/maz/readers/program.maz";
     let cases: [(&[&str], &str); 4] = [
         (&["--jobs", "2"], "one worker unfolds"),
@@ -366,19 +366,22 @@ fn what_is_not_built_is_refused_with_the_reason() {
         (&["--keep-values"], "places have no values"),
     ];
     for (flags, why) in cases {
-        let said = mazurka(&[&["unfold", file], flags].concat());
-        assert_eq!(said.code, 3, "{said:?}");
-        assert!(said.err.contains(why), "{said:?}");
-        assert!(said.err.contains("docs/papers/unfolding.md"), "{said:?}");
+        let result = mazurka(&[&["unfold", file], flags].concat());
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains(why), "{result:?}");
+        assert!(
+            result.err.contains("docs/papers/unfolding.md"),
+            "{result:?}"
+        );
     }
     for flags in [&["--jobs", "1"][..], &["--cut-offs", "--net", "stateful"]] {
-        let said = mazurka(&[&["unfold", file], flags].concat());
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = mazurka(&[&["unfold", file], flags].concat());
+        assert_eq!(result.code, 0, "{result:?}");
     }
 }
 
-/// A process without steps ends with the event that starts it. The stateful net once took its
-/// parent for the process that has ended.
+/// A process without steps ends with the event that starts it. The stateful net once confused its
+/// parent with the process that has ended.
 #[test]
 fn a_process_without_steps_can_be_waited_for() {
     let programs = [
@@ -399,8 +402,8 @@ fn a_process_without_steps_can_be_waited_for() {
     for (program, code) in programs {
         let program = format!("var y: int = 0 {program}");
         for net in ["contextual", "replicated", "stateful"] {
-            let said = with_input(&["unfold", "-", "--net", net], &program);
-            assert_eq!(said.code, code, "{net}: {program} {said:?}");
+            let result = with_input(&["unfold", "-", "--net", net], &program);
+            assert_eq!(result.code, code, "{net}: {program} {result:?}");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! What `check` says if there are several violations, and which of them count.
+//! The answers of `check` if there are several violations, and which violations count.
 
-use crate::support::{CommandResult, command, said, with_input};
+use crate::support::{CommandResult, command, run_command, with_input};
 
 fn check(program: &str, more: &[&str]) -> CommandResult {
     let mut command = command();
     command.args(["check", "-", "--format", "json"]).args(more);
-    said(&mut command, program)
+    run_command(&mut command, program)
 }
 
-fn kinds(said: &CommandResult) -> Vec<String> {
-    let record = said.json();
+fn kinds(result: &CommandResult) -> Vec<String> {
+    let record = result.json();
     let witnesses = record["witnesses"].as_array().expect("an array").clone();
     let kind = |witness: &serde_json::Value| witness["kind"].as_str().expect("a kind").to_owned();
     witnesses.iter().map(kind).collect()
@@ -30,7 +30,7 @@ fn a_deadlock_does_not_hide_behind_different_results() {
 }
 
 #[test]
-fn the_user_says_what_counts() {
+fn the_user_chooses_what_counts() {
     let expected: [(&[&str], i32, &[&str]); 5] = [
         (&["--property", "failure"], 0, &[]),
         (&["--property", "deadlock"], 1, &["deadlock"]),
@@ -39,14 +39,14 @@ fn the_user_says_what_counts() {
         (&["--property", "all"], 1, &["deadlock", "nondeterminism"]),
     ];
     for (flags, code, shown) in expected {
-        let said = check(ABBA_BESIDE_WRITERS, flags);
-        assert_eq!(said.code, code, "{flags:?}");
-        assert_eq!(kinds(&said), shown, "{flags:?}");
+        let result = check(ABBA_BESIDE_WRITERS, flags);
+        assert_eq!(result.code, code, "{flags:?}");
+        assert_eq!(kinds(&result), shown, "{flags:?}");
     }
 }
 
 #[test]
-fn the_file_says_what_counts() {
+fn the_file_states_what_counts() {
     let expected: [(&str, i32, &[&str]); 4] = [
         ("allows deadlock", 1, &["nondeterminism"]),
         ("allows nondeterminism", 1, &["deadlock"]),
@@ -54,25 +54,25 @@ fn the_file_says_what_counts() {
         ("expects deterministic", 1, &["deadlock", "nondeterminism"]),
     ];
     for (line, code, shown) in expected {
-        let said = check(&format!("{line}\n{ABBA_BESIDE_WRITERS}"), &[]);
-        assert_eq!(said.code, code, "{line}");
-        assert_eq!(kinds(&said), shown, "{line}");
+        let result = check(&format!("{line}\n{ABBA_BESIDE_WRITERS}"), &[]);
+        assert_eq!(result.code, code, "{line}");
+        assert_eq!(kinds(&result), shown, "{line}");
     }
     // An allowed violation is still mentioned.
     let mut command = command();
     command.args(["check", "-"]);
     let program = format!("allows deadlock, nondeterminism\n{ABBA_BESIDE_WRITERS}");
-    let allowed = said(&mut command, &program);
+    let allowed = run_command(&mut command, &program);
     assert!(allowed.out.contains("2 deadlocks"), "{}", allowed.out);
 }
 
 #[test]
-fn what_does_not_count_is_not_denied() {
+fn uncounted_violations_are_not_denied() {
     let program = "allows failure, deadlock, livelock, nondeterminism
         var x: int = 0 process { x := 1; error }";
-    let said = with_input(&["check", "-"], program);
+    let result = with_input(&["check", "-"], program);
     let line = "verified: nothing counts as a violation, but 1 failure that is allowed";
-    assert!(said.first_line().starts_with(line), "{said:?}");
+    assert!(result.first_line().starts_with(line), "{result:?}");
 }
 
 /// Different results are found at once; the rest exceeds the effort.
@@ -82,7 +82,7 @@ const LARGE: &str = "var x, y: int = 0
     process { for i in 0..90 { x := 2 * y } }";
 
 #[test]
-fn what_was_not_looked_for_to_the_end_is_said() {
+fn incomplete_searches_are_reported() {
     let said_json = check(LARGE, &[]);
     assert_eq!(kinds(&said_json), ["nondeterminism"]);
     let open = &said_json.json()["kinds"]["open"];
@@ -92,7 +92,7 @@ fn what_was_not_looked_for_to_the_end_is_said() {
     );
     let mut command = command();
     command.args(["check", "-"]);
-    let text = said(&mut command, LARGE).out;
+    let text = run_command(&mut command, LARGE).out;
     let line = "not searched exhaustively: failure, deadlock, livelock";
     assert!(text.contains(line), "{text}");
 }
@@ -124,7 +124,7 @@ fn endless_processes_are_ordinary() {
             1,
         ),
     ] {
-        let said = check(program, &[]);
-        assert_eq!(said.code, code, "{program}: {said:?}");
+        let result = check(program, &[]);
+        assert_eq!(result.code, code, "{program}: {result:?}");
     }
 }

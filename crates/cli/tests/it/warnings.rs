@@ -7,27 +7,30 @@ const VACUOUS: &str =
     "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } } allows nondeterminism";
 
 #[test]
-fn warnings_are_told_beside_the_result() {
+fn warnings_are_shown_beside_the_result() {
     for command in ["check", "explore"] {
-        let said = with_input(&[command, "-"], UNUSED);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.err.contains("warning[W0101]"), "{said:?}");
-        assert!(said.err.contains("^^^^^^"), "{said:?}");
-        assert!(said.err.contains("1 warning in standard input"), "{said:?}");
-        assert!(!said.out.contains("W0101"), "{said:?}");
-        let said = with_input(&[command, "-"], VACUOUS);
-        assert!(said.err.contains("warning[W0202]"), "{said:?}");
+        let result = with_input(&[command, "-"], UNUSED);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.err.contains("warning[W0101]"), "{result:?}");
+        assert!(result.err.contains("^^^^^^"), "{result:?}");
+        assert!(
+            result.err.contains("1 warning in standard input"),
+            "{result:?}"
+        );
+        assert!(!result.out.contains("W0101"), "{result:?}");
+        let result = with_input(&[command, "-"], VACUOUS);
+        assert!(result.err.contains("warning[W0202]"), "{result:?}");
         // Warnings about what a violated program never does are only in the record.
         let violated = VACUOUS.replace("x := 1", "x := 1; assert x == 5");
-        let said = with_input(&[command, "-"], &violated);
-        assert!(said.code == 1 && said.err.is_empty(), "{said:?}");
-        let said = with_input(&[command, "-", "--quiet"], UNUSED);
-        assert_eq!((said.code, &*said.err), (0, ""), "{said:?}");
+        let result = with_input(&[command, "-"], &violated);
+        assert!(result.code == 1 && result.err.is_empty(), "{result:?}");
+        let result = with_input(&[command, "-", "--quiet"], UNUSED);
+        assert_eq!((result.code, &*result.err), (0, ""), "{result:?}");
     }
 }
 
 #[test]
-fn denied_warnings_are_exit_code_1_where_the_result_is_verified() {
+fn denied_warnings_are_exit_code_1_if_the_result_is_verified() {
     for (command, source, code) in [
         ("check", UNUSED, 1),
         ("check", VACUOUS, 1),
@@ -42,7 +45,7 @@ fn denied_warnings_are_exit_code_1_where_the_result_is_verified() {
             2,
         ),
     ] {
-        let said = with_input(
+        let result = with_input(
             &[
                 command,
                 "-",
@@ -52,8 +55,8 @@ fn denied_warnings_are_exit_code_1_where_the_result_is_verified() {
             ],
             source,
         );
-        assert_eq!(said.code, code, "{command} {source}: {said:?}");
-        let said = with_input(
+        assert_eq!(result.code, code, "{command} {source}: {result:?}");
+        let result = with_input(
             &[
                 command,
                 "-",
@@ -64,7 +67,7 @@ fn denied_warnings_are_exit_code_1_where_the_result_is_verified() {
             ],
             source,
         );
-        assert_eq!(said.code, code, "{command} {source}: {said:?}");
+        assert_eq!(result.code, code, "{command} {source}: {result:?}");
     }
 }
 
@@ -93,16 +96,20 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
     for command in [
         "check", "explore", "unfold", "run", "permute", "symbolic", "prove",
     ] {
-        let said = with_input(&[command, "-", "--format=json"], wrong);
-        assert_eq!((said.code, &*said.err), (3, ""), "{command}: {said:?}");
-        let mistakes = said.json();
+        let result = with_input(&[command, "-", "--format=json"], wrong);
+        assert_eq!(
+            (result.code, &*result.err),
+            (3, ""),
+            "{command}: {result:?}"
+        );
+        let mistakes = result.json();
         assert_eq!(
             (&mistakes["version"], &mistakes["file"]),
             (&2.into(), &"-".into())
         );
         let all = mistakes["diagnostics"].as_array().expect("a list");
         let codes: Vec<_> = all.iter().map(|one| one["code"].as_str()).collect();
-        assert!(codes.contains(&Some("M0105")), "{said:?}");
+        assert!(codes.contains(&Some("M0105")), "{result:?}");
         let assignment = all.iter().find(|one| one["code"] == "M0105").expect("one");
         let span = serde_json::json!({"line": 2, "column": 21, "length": 1});
         assert_eq!(assignment["span"], span);
@@ -123,7 +130,7 @@ fn mistakes_are_json_for_programs_that_ask_for_it() {
 
 /// A property without a value is different from a false one.
 #[test]
-fn a_property_that_cannot_be_computed_says_why() {
+fn a_property_that_cannot_be_computed_has_a_reason() {
     for (property, why) in [
         (
             "invariant a[n] == 0",
@@ -141,9 +148,9 @@ fn a_property_that_cannot_be_computed_says_why() {
     ] {
         let source = format!("var a: int[2] = 0 var n: int = 0 {property} process {{ n := 2 }}");
         for command in ["check", "explore"] {
-            let said = with_input(&[command, "-"], &source);
-            assert_eq!(said.code, 1, "{said:?}");
-            assert!(said.out.contains(why), "{command} {property}: {said:?}");
+            let result = with_input(&[command, "-"], &source);
+            assert_eq!(result.code, 1, "{result:?}");
+            assert!(result.out.contains(why), "{command} {property}: {result:?}");
         }
     }
 }
@@ -154,25 +161,31 @@ fn an_array_takes_its_size_and_its_values_from_outside() {
     let source = "const N = 3 var id: int[N] = [3, 1, 2] observe id
         process { assert id[N - 1] != 3 }";
     let set = ["check", "-", "--set=N=4", "--set=id=[2,4,1,3]"];
-    let said = with_input(&set, source);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("id = [2, 4, 1, 3]"), "{said:?}");
+    let result = with_input(&set, source);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("id = [2, 4, 1, 3]"), "{result:?}");
     // Without given values the list in the file is used, and does not fit.
-    let said = with_input(&["check", "-", "--set=N=4"], source);
-    assert!(said.code == 3 && said.err.contains("M0311"), "{said:?}");
-    let said = with_input(&["check", "-", "--set=id=[2,4,1,3]"], source);
-    assert!(said.code == 3 && said.err.contains("M0504"), "{said:?}");
+    let result = with_input(&["check", "-", "--set=N=4"], source);
+    assert!(
+        result.code == 3 && result.err.contains("M0311"),
+        "{result:?}"
+    );
+    let result = with_input(&["check", "-", "--set=id=[2,4,1,3]"], source);
+    assert!(
+        result.code == 3 && result.err.contains("M0504"),
+        "{result:?}"
+    );
 }
 
 #[test]
 fn an_alternative_that_is_never_chosen_does_not_wait() {
     let source = "var x: int = 0  chan c[2]: int
 process { select { c ! choose(0..2) |> skip [] x == 1 |> x := 1 } }";
-    let said = with_input(&["check", "-"], source);
+    let result = with_input(&["check", "-"], source);
     assert!(
-        said.err.contains("`x == 1 |> x := 1` is never taken")
-            && said.err.contains("no execution chooses it"),
-        "{said:?}"
+        result.err.contains("`x == 1 |> x := 1` is never taken")
+            && result.err.contains("no execution chooses it"),
+        "{result:?}"
     );
-    assert!(!said.err.contains("waits for ever"), "{said:?}");
+    assert!(!result.err.contains("waits for ever"), "{result:?}");
 }

@@ -1,6 +1,6 @@
-//! The network alone, with a real server on a loopback port. The work is to add numbers, and an
-//! order is a number. An order above [`LARGE`] is cut into four orders that are each less by one
-//! and have the same total. Any other order is a result.
+//! The network without programs, with a real server on a loopback port. The work is to add numbers,
+//! and an order is a number. An order above [`LARGE`] is cut into four orders
+//! of about a quarter each, with the same total. Any other order is a result.
 
 use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ fn children(number: u64) -> Vec<Vec<u8>> {
 struct Adder {
     over: AtomicBool,
     pause: Duration,
-    /// Numbers that it does not know.
+    /// The number that it refuses.
     unknown: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Work for Adder {
         assert_eq!((task.id, task.job), (ID, &b"add"[..]));
         let number = number(task.order).map_err(Failure::Refused)?;
         if self.unknown == Some(number) {
-            return Err(Failure::Refused("what number is that?".to_owned()));
+            return Err(Failure::Refused("unknown number".to_owned()));
         }
         let start = Instant::now();
         while start.elapsed() < self.pause {
@@ -74,7 +74,7 @@ impl Work for Adder {
         self.over.load(Ordering::SeqCst)
     }
 
-    fn tell(&self, what: &str) {
+    fn report(&self, what: &str) {
         println!("{what}");
     }
 }
@@ -115,7 +115,7 @@ fn expected() -> Vec<u64> {
     all
 }
 
-/// A server. It is killed when this is dropped.
+/// A server, which is killed when the value is dropped.
 struct Nats {
     child: Child,
     port: u16,
@@ -176,7 +176,7 @@ impl Nats {
         (adder, thread)
     }
 
-    /// Adds everything, and calls something meanwhile.
+    /// Runs a search, and calls a function meanwhile.
     fn add(
         &self,
         look: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -239,7 +239,7 @@ fn patiently(seconds: u64) -> impl FnMut(&Progress) -> ControlFlow<()> {
 }
 
 #[test]
-fn everything_is_added_in_order() {
+fn all_results_are_added_in_order() {
     let Some(nats) = Nats::start() else { return };
     let worker = nats.worker(adder(0));
     let (ended, numbers) = nats.add(&mut patiently(120));
@@ -259,7 +259,7 @@ fn a_server_may_be_killed() {
         return;
     };
     let worker = nats.worker(adder(50));
-    let (sent, told) = std::sync::mpsc::channel();
+    let (sent, progressed) = std::sync::mpsc::channel();
     let server = nats.server();
     let coordinator = std::thread::spawn(move || {
         let mut numbers = Numbers::default();
@@ -276,7 +276,7 @@ fn a_server_may_be_killed() {
         (ended, numbers.0)
     });
     for done in [1, 8, 20, 40] {
-        while told.recv().is_ok_and(|progress| progress.done < done) {}
+        while progressed.recv().is_ok_and(|progress| progress.done < done) {}
         nats.restart();
     }
     let (ended, numbers) = coordinator.join().expect("a thread");
@@ -285,7 +285,7 @@ fn a_server_may_be_killed() {
 }
 
 #[test]
-fn a_search_that_was_stopped_goes_on() {
+fn a_stopped_search_can_be_continued() {
     let Some(nats) = Nats::start() else { return };
     let worker = nats.worker(adder(10));
     let (ended, some) = nats.add(&mut |progress| match progress.done {
@@ -334,14 +334,14 @@ fn a_search_can_be_cancelled() {
         .iter()
         .any(|w| w.busy > 0)
     {
-        assert!(start.elapsed() < Duration::from_secs(30), "it goes on");
+        assert!(start.elapsed() < Duration::from_secs(30), "it continues");
         std::thread::sleep(Duration::from_millis(100));
     }
     end(worker);
 }
 
 #[test]
-fn what_no_worker_can_do_is_told() {
+fn a_part_that_every_worker_refuses_ends_the_search() {
     let Some(nats) = Nats::start() else { return };
     let worker = nats.worker(Adder {
         unknown: Some(62),
@@ -351,7 +351,7 @@ fn what_no_worker_can_do_is_told() {
     let Ok(Ended::Failed(why)) = ended else {
         panic!("{ended:?}");
     };
-    assert!(why[0].contains("what number is that?"), "{why:?}");
+    assert!(why[0].contains("unknown number"), "{why:?}");
     assert!(why[0].contains("(worker adder)"), "{why:?}");
     assert!(some.len() < expected().len());
     end(worker);

@@ -17,7 +17,7 @@
 //!
 //! Deviations: steps from states with a failed process are left out: the failure has been reported,
 //! and it may be the reason for the later behaviour of the other processes. Steps after a false
-//! `assume` are left out too. The finding is a *lasso*: a shortest path into a fair part of the
+//! `assume` are left out, too. The finding is a *lasso*: a shortest path into a fair part of the
 //! graph and a short cycle there that shows its fairness.
 
 use std::ops::ControlFlow;

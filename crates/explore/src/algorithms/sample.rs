@@ -100,7 +100,7 @@ impl<L: Clone> Walks<L> {
     }
 
     /// Starts the next batch if the last walk ended one.
-    fn turn_over(&mut self) {
+    fn start_next_batch(&mut self) {
         if let Some(batches) = &self.batches
             && self.ended.is_multiple_of(BATCH)
         {
@@ -168,7 +168,7 @@ impl<E: Execution, L: Picker<E> + Clone> Policy<E> for Walks<L> {
             if self.most.is_some_and(|most| self.ended >= most) {
                 return None;
             }
-            self.turn_over();
+            self.start_next_batch();
             self.walking = true;
             self.picker.begin(&mut self.random);
         }

@@ -87,7 +87,11 @@ impl<'a> Budget<'a> {
                     *ms = time.as_millis() as u64;
                 }
             }
-            bounds.dedup();
+            let mut is_named = false;
+            bounds.retain(|bound| {
+                let is_time = matches!(bound, Bound::TimeLimit(_));
+                !is_time || !std::mem::replace(&mut is_named, true)
+            });
         }
     }
 

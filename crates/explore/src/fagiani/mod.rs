@@ -188,7 +188,7 @@ struct PrefixNode {
 
 /// A process that may extend a prefix.
 #[derive(Clone, Copy, Debug)]
-struct Try {
+struct ProcessToTry {
     process: ProcessId,
     /// Whether the seed has a label for it.
     recorded: bool,
@@ -199,7 +199,7 @@ struct Try {
 
 /// The progress with which a run that is being recorded follows the seed that it deviates from.
 #[derive(Debug, Default)]
-struct Follow {
+struct FollowedSeed {
     /// The next position in the order of the seed.
     at: usize,
     /// For each process, the number of its labels before that position.
@@ -208,7 +208,7 @@ struct Follow {
     off: Vec<bool>,
 }
 
-impl Follow {
+impl FollowedSeed {
     fn start(&mut self, processes: usize) {
         self.at = 0;
         self.passed.clear();
@@ -228,10 +228,10 @@ struct Fagiani {
     recorded: Option<Seed>,
     /// The recorded runs, and the prefixes that were run to an end.
     seeds: Known,
-    follow: Follow,
+    follow: FollowedSeed,
     nodes: Vec<PrefixNode>,
     sleepers: Vec<ProcessId>,
-    tries: Vec<Try>,
+    tries: Vec<ProcessToTry>,
     /// For each step of the run, whether its code location determined its claims.
     fixed: Vec<bool>,
     /// For each process, the number of its labels in the current prefix.
@@ -258,7 +258,7 @@ impl Fagiani {
             waiting: VecDeque::new(),
             recorded: None,
             seeds: Known::default(),
-            follow: Follow::default(),
+            follow: FollowedSeed::default(),
             nodes: Vec::new(),
             sleepers: Vec::new(),
             tries: Vec::new(),
@@ -441,7 +441,7 @@ impl Fagiani {
         );
         self.claims = claims;
         self.made[q] += 1;
-        let idle = self.asleep_for_good(first);
+        let idle = self.sleeps_for_ever(first);
         self.made[q] -= 1;
         self.sleepers.truncate(first);
         idle
@@ -453,7 +453,7 @@ impl Fagiani {
             return;
         };
         let (first, labels) = (node.sleepers, node.labels);
-        if self.asleep_for_good(first) {
+        if self.sleeps_for_ever(first) {
             return;
         }
         let depth = program.events().len();
@@ -485,7 +485,7 @@ impl Fagiani {
                 }
             };
             if to_try {
-                self.tries.push(Try {
+                self.tries.push(ProcessToTry {
                     process,
                     recorded: label.is_some(),
                     asleep,
@@ -516,7 +516,7 @@ impl Fagiani {
 
     /// Whether some process that sleeps in the last prefix can never be woken, so that no
     /// permutation in normal form starts with the prefix.
-    fn asleep_for_good(&mut self, first: usize) -> bool {
+    fn sleeps_for_ever(&mut self, first: usize) -> bool {
         let sleepers = &self.sleepers[first..];
         if sleepers.is_empty() {
             return false;

@@ -448,7 +448,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 }
                 self.program.back_to(depth);
                 // A `choose` may have very many outcomes, and there may be many processes.
-                self.look_now_and_then()?;
+                self.check_limits_at_intervals()?;
             }
             if stays {
                 may_stay.push(process);
@@ -699,10 +699,10 @@ impl<E: Symbolic> Search<'_, '_, E> {
     fn look_at_limits(&mut self) -> ControlFlow<Bound> {
         self.budget.may_step(self.found.steps)?;
         self.budget.may_run(self.found.states)?;
-        self.look_now_and_then()
+        self.check_limits_at_intervals()
     }
 
-    fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
+    fn check_limits_at_intervals(&mut self) -> ControlFlow<Bound> {
         if self.pace.is_due() {
             self.budget.look(self.counts(), self.watch)
         } else {

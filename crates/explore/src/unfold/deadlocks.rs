@@ -73,7 +73,7 @@ pub(crate) fn search(
         hunter,
         children: children(net),
         births: births(net),
-        told: FxHashSet::default(),
+        reported: FxHashSet::default(),
     };
     for extension in 0..net.extensions.len() as u32 {
         if net.extension(extension).phase == Phase::Closed {
@@ -112,7 +112,7 @@ struct Search<'a> {
     children: (Vec<u32>, Vec<u32>),
     /// For each process, the threads at which it starts.
     births: Vec<Vec<u32>>,
-    told: FxHashSet<Vec<u32>>,
+    reported: FxHashSet<Vec<u32>>,
 }
 
 /// Returns the events of each thread: the start of each range, and the list.
@@ -188,7 +188,7 @@ impl Search<'_> {
             while clock.last() == Some(&NONE) {
                 clock.pop();
             }
-            return if self.told.insert(clock.clone()) {
+            return if self.reported.insert(clock.clone()) {
                 self.hunter.found(clock)
             } else {
                 ControlFlow::Continue(())

@@ -45,7 +45,7 @@ pub struct Drawing {
 
 /// Draws a net with this number of processes.
 pub(crate) fn draw(net: &Net, processes: u32) -> Drawing {
-    let mut pen = Pen {
+    let mut pen = NetDrawer {
         net,
         processes: (0..processes).map(ProcessId).collect(),
         drawing: Drawing::default(),
@@ -67,7 +67,7 @@ pub(crate) fn draw(net: &Net, processes: u32) -> Drawing {
     pen.drawing
 }
 
-struct Pen<'a> {
+struct NetDrawer<'a> {
     net: &'a Net,
     processes: Vec<ProcessId>,
     drawing: Drawing,
@@ -79,7 +79,7 @@ struct Pen<'a> {
     copies: Vec<Vec<(u32, usize)>>,
 }
 
-impl Pen<'_> {
+impl NetDrawer<'_> {
     fn replicates(&self, place: u32) -> bool {
         self.net.kind == NetKind::Replicated && !self.net.is_lock(place)
     }

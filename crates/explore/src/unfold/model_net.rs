@@ -46,7 +46,7 @@ pub(crate) struct Labels<'a> {
 /// Builds the model whose unfolding is a stateful net.
 pub(crate) fn model_net(from: &Labels<'_>) -> ModelNet {
     let net = from.net;
-    let mut pen = Pen {
+    let mut pen = NetDrawer {
         from,
         places: FxHashMap::default(),
         model: ModelNet::default(),
@@ -75,13 +75,13 @@ pub(crate) fn model_net(from: &Labels<'_>) -> ModelNet {
     pen.model
 }
 
-struct Pen<'a> {
+struct NetDrawer<'a> {
     from: &'a Labels<'a>,
     places: FxHashMap<PlaceOf, usize>,
     model: ModelNet,
 }
 
-impl Pen<'_> {
+impl NetDrawer<'_> {
     fn place(&mut self, of: PlaceOf, drawn: Drawn) -> usize {
         let conditions = &mut self.model.drawing.conditions;
         *self.places.entry(of).or_insert_with(|| {

@@ -237,7 +237,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             return ControlFlow::Continue(());
         }
         loop {
-            self.tested.session.look_now_and_then()?;
+            self.tested.session.check_limits_at_intervals()?;
             if self.has_conditions(extension) {
                 return self.add_sides(extension);
             }
@@ -398,7 +398,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let marking = self.marking(&clock).fingerprint();
         if self.visited.insert(marking) {
             let session = &mut self.tested.session;
-            let look = &mut || session.look_now_and_then();
+            let look = &mut || session.check_limits_at_intervals();
             self.builder.extend(event, look)
         } else {
             self.terminals.push(event);

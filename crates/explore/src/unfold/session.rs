@@ -128,11 +128,11 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
             self.budget.may_step(counts.steps)?;
         }
         counts.steps += 1;
-        self.look_now_and_then()
+        self.check_limits_at_intervals()
     }
 
     /// Checks the limits at intervals.
-    pub fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
+    pub fn check_limits_at_intervals(&mut self) -> ControlFlow<Bound> {
         if self.over || !self.pace.is_due() {
             return ControlFlow::Continue(());
         }

@@ -86,7 +86,7 @@ impl<E: Execution> Tester<'_, '_, E> {
             match (self.builder.find_event(extension, &done).1, more) {
                 (None, more) => {
                     let (session, builder) = (&mut self.session, &mut self.builder);
-                    let look = &mut || session.look_now_and_then();
+                    let look = &mut || session.check_limits_at_intervals();
                     let (node, _) = builder.add_event(extension, &done, look)?;
                     // After the causes alone, no side is left if this was the last one. Otherwise,
                     // the other sides may be infeasible only here.

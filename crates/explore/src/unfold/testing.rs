@@ -402,7 +402,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         let done = done(self.session.program, event);
         let more = next_outcomes(event);
         let (session, builder) = (&mut self.session, &mut self.builder);
-        let look = &mut || session.look_now_and_then();
+        let look = &mut || session.check_limits_at_intervals();
         let (node, new) = builder.add_event(extension, &done, look)?;
         if new {
             let owner = self.builder.net.event(node).extension;

@@ -148,7 +148,7 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
 
     /// Makes a step from the current state.
     fn fire(&mut self, step: u32, to: Marking, asleep: Asleep) -> ControlFlow<Bound> {
-        self.tested.session.look_now_and_then()?;
+        self.tested.session.check_limits_at_intervals()?;
         self.edges += 1;
         if self.tested.model.step(step).fails && !self.shown.contains(&step) {
             // Whether the failure counts depends on the steps before, so the step is run.

@@ -61,7 +61,7 @@ fn apply(kind: Kind, state: &mut State, name: &Name) -> Answer {
     }
 }
 
-/// Makes random calls and ends, with results that are correct, or nearly so.
+/// Makes random calls and ends, with results that are correct or differ slightly.
 fn random(numbers: &mut Numbers, kind: Kind) -> History<Name, Answer> {
     let mut history = History::new();
     let mut open: Vec<(OperationId, Name)> = Vec::new();
@@ -115,7 +115,7 @@ fn explains(
     })
 }
 
-/// Whether some good order contains all ended operations and perhaps others.
+/// Whether there is a good order that contains all ended operations, and possibly others.
 fn some_order(
     ordered: &OrderedHistory,
     ended: &[OperationId],
@@ -138,13 +138,13 @@ fn some_order(
     })
 }
 
-/// A history, and which operations come before each of its operations.
+/// A history, with the operations that come before each operation.
 struct OrderedHistory {
     history: History<Name, Answer>,
     before: Vec<Vec<OperationId>>,
 }
 
-/// Makes the history again, and records which operations come before which.
+/// Makes the history again, and records the operations that come before each operation.
 fn with_order(
     history: &History<Name, Answer>,
     by_time: bool,
@@ -189,7 +189,7 @@ fn agrees_with_all_orders() {
         let mut numbers = Numbers(seed);
         let kind = KINDS[numbers.below(KINDS.len())];
         let history = random(&mut numbers, kind);
-        // Reads the order of calls and ends off the chart, which has one operation per line.
+        // Read the order of calls and ends from the chart, which has a line for each operation.
         let chart = history.to_string();
         let mut kinds: Vec<(usize, bool, OperationId)> = Vec::new();
         for ((id, operation), line) in history.operations().zip(chart.lines()) {
@@ -248,8 +248,8 @@ fn agrees_with_all_orders() {
 }
 
 #[test]
-fn many_operations_are_decided_or_said_to_be_too_many() {
-    // 40 operations overlap and fit in any order: one state.
+fn many_operations_are_decided_or_reported_as_too_many() {
+    // 40 operations overlap and fit in any order, and all orders have the same state.
     let mut history = History::new();
     let ids: Vec<OperationId> = (0..40)
         .map(|n| history.call(n, Name::Put(1)).unwrap())
@@ -273,9 +273,10 @@ fn many_operations_are_decided_or_said_to_be_too_many() {
     assert_eq!(verdict, Verdict::Undecided);
 }
 
-/// The history made from the records of the processes is the one that a clock has seen.
+/// The history made from the records of the processes has the same verdict as the history by a
+/// clock.
 #[test]
-fn processes_write_down_the_same_history() {
+fn records_of_processes_give_the_same_verdict() {
     let (mut yes, mut no) = (0, 0);
     for seed in 0..2_000 {
         let mut numbers = Numbers(seed);
@@ -328,7 +329,7 @@ fn processes_write_down_the_same_history() {
             right,
             "{seed} {kind:?}\n{clock}\n{together}"
         );
-        // Both tell the same operations, each after the same ones, in any order.
+        // Both texts have the same sentences, in any order.
         let sentences = |history: &History<Name, Answer>| {
             let text = history.tell(|process| process.to_string());
             let lines = text.lines().map(|line| {

@@ -105,7 +105,7 @@ impl Meaning {
             Meaning::Table(_) => "a constant array",
             Meaning::Record(_) => "a variable of a `struct`",
             Meaning::Function => "a function",
-            Meaning::Object(_) => "something to synchronise with",
+            Meaning::Object(_) => "a synchronisation object",
             Meaning::Poison => "something wrong",
         }
     }

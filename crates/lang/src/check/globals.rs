@@ -540,7 +540,7 @@ impl<'s> Checker<'s> {
                     span,
                     "different results are allowed and not expected".to_owned(),
                 )
-                .label("this contradicts what is said before")
+                .label("this contradicts an earlier declaration")
                 .help("keep one of `allows nondeterminism` and `expects deterministic`"),
             );
         }

@@ -158,7 +158,7 @@ impl Global {
             Global::Table(_) => "a constant array",
             Global::Record(_) => "a variable of a `struct`",
             Global::Function(_) => "a function",
-            Global::Object(_) => "something to synchronise with",
+            Global::Object(_) => "a synchronisation object",
             Global::Poison => "something else",
         }
     }
@@ -297,7 +297,7 @@ impl<'s> Checker<'s> {
             self.unknown.insert(name.text);
             let message = format!("`{}` is a variable of the object", name.text);
             let diagnostic = Diagnostic::new("M0201", name.span, message)
-                .label("the specification does not know it")
+                .label("the specification cannot use it")
                 .help("pass it as an argument to functions that both use, or declare a variable in the specification");
             return self.report(diagnostic);
         }

@@ -389,7 +389,7 @@ impl<'s> Checker<'s> {
     pub(super) fn not_spawned(&mut self, span: Span) {
         self.report(
             Diagnostic::new("M0426", span, "a spawned process cannot do this")
-                .label("it waits for, or holds, what tells processes apart")
+                .label("it waits for, or holds, an object that identifies processes by number")
                 .help("declare the process, as in `process worker (i in 0..3) { … }`; spawned processes have `semaphore`, `chan`, and each `lock` that no `try` and no `select` tries"),
         );
     }

@@ -130,7 +130,7 @@ impl<'s> Checker<'s> {
         };
         let help = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "types are `bool`, `int`, `i8` to `i64`, `u8` to `u64`, ranges such as `0..4`, and what `enum` and `struct` declare before".to_owned(),
+            None => "types are `bool`, `int`, `i8` to `i64`, `u8` to `u64`, ranges such as `0..4`, and the names that `enum` and `struct` declare before this".to_owned(),
         };
         self.report(
             Diagnostic::new(
@@ -628,7 +628,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.report(
             Diagnostic::new("M0119", span, message)
                 .label(format!("expected {}", indices(depth)))
-                .help("each dimension has an index of its own: `a[i][j]`"),
+                .help("write one index for each dimension: `a[i][j]`"),
         );
     }
 

@@ -62,7 +62,7 @@ impl<'s> BodyChecker<'_, 's> {
                 self.report(
                     Diagnostic::new("M0313", span, "this is a whole `struct`")
                         .label("expected a single value")
-                        .help("name a field, as in `m.f`; `==` and `:=` take whole ones"),
+                        .help("name a field, as in `m.f`; `==` and `:=` take a whole `struct`"),
                 );
                 self.poison(span)
             }

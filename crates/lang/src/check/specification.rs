@@ -148,7 +148,7 @@ impl<'s> Checker<'s> {
             | Item::Proc { .. }
             | Item::Operation(_) => return,
             Item::Lock { name, .. } => (name.span, "a lock"),
-            Item::Object(object) => (object.name.span, "something to synchronise with"),
+            Item::Object(object) => (object.name.span, "a synchronisation object"),
             Item::Ghosts(names) => (names.first().map_or(head, |name| name.span), "a ghost"),
             Item::Property { span, .. }
             | Item::Temporal { span, .. }

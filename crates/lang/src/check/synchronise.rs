@@ -626,7 +626,7 @@ impl<'s> BodyChecker<'_, 's> {
         let Meaning::Object(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {
                 let help = "declare it outside of all blocks: `semaphore s = 1`, `rwlock l`, `cond c`, `barrier b = 2`";
-                let expected = "something to synchronise with";
+                let expected = "a synchronisation object";
                 self.wrong_kind(name, meaning, expected, help.to_owned());
             }
             return None;

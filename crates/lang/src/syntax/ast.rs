@@ -58,7 +58,7 @@ pub(crate) enum Item<'s> {
         expr: Expr<'s>,
         span: Span,
     },
-    /// `always e`, `whenever e leads_to f`: one condition or two.
+    /// `always e` with one condition, or `whenever e leads_to f` with two.
     Temporal {
         kind: TemporalKind,
         name: Option<Name<'s>>,
@@ -66,15 +66,15 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
-    /// `refines "other.maz" via { x -> y }`: names with fields, and their places.
+    /// `refines "other.maz" via { x -> y }`. Each name may have fields.
     Refines {
         file: Text<'s>,
         via: Vec<(Dotted, Dotted)>,
         span: Span,
     },
-    /// The variables of the declaration before, which had `ghost` before `var`.
+    /// The names of the preceding variable declaration, which begins with `ghost var`.
     Ghosts(Vec<Name<'s>>),
-    /// `allows deadlock`: violations of these kinds do not count.
+    /// `allows deadlock`: the kinds of violations that do not count.
     Allows(Kinds, Span),
     /// `expects deterministic`
     ExpectsDeterminism(Span),
@@ -89,7 +89,7 @@ pub(crate) enum Item<'s> {
         range: Option<Range<'s>>,
         body: Vec<Stmt<'s>>,
     },
-    /// Says that the procedure before it is an operation.
+    /// Marks the preceding procedure as an operation.
     Operation(OperationResult<'s>),
     Spec(Spec<'s>),
 }
@@ -100,7 +100,7 @@ pub(crate) struct OperationResult<'s> {
     pub name: Name<'s>,
     /// The type of its result.
     pub ty: Option<TypeExpr<'s>>,
-    /// The place of all of this.
+    /// The place of the name, the parameters and the result type.
     pub head: Span,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Spec<'s> {
     pub operations: Expr<'s>,
     /// The contents of the braces.
     pub items: Vec<Item<'s>>,
-    /// The place of what is before them.
+    /// The place of the text before the braces.
     pub head: Span,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Object<'s> {
     pub kind: ObjectKind,
     pub name: Name<'s>,
     pub dims: Vec<Expr<'s>>,
-    /// For a channel without a capacity, the place that says so; its last size is a limit.
+    /// For a channel without a capacity, the place of `..`. The last size is then a limit.
     pub unbounded: Option<Span>,
     /// The value after `=`.
     pub value: Option<Expr<'s>>,
@@ -135,7 +135,7 @@ pub(crate) enum ObjectKind {
     Semaphore,
     RwLock,
     Cond,
-    /// `spurious cond c`: a waiting process may wake up for no reason.
+    /// `spurious cond c`: a waiting process may wake up without a signal.
     SpuriousCond,
     Barrier,
     Channel,
@@ -150,14 +150,14 @@ impl ObjectKind {
         ("chan", Self::Channel),
     ];
 
-    /// Returns the word that declares it.
+    /// Returns the keyword of its declaration.
     pub fn noun(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, one)| *one == self);
         found.map_or("cond", |(word, _)| word)
     }
 }
 
-/// A parameter or a field, with its type, which the names of one list share.
+/// A parameter or a field, with its type. The names of one list share a type.
 pub(crate) type Param<'s> = (Name<'s>, Rc<TypeExpr<'s>>);
 
 /// `fn f(a: int): int { let b = a + 1; b * b }`
@@ -208,7 +208,7 @@ pub(crate) struct TypeExpr<'s> {
 /// The type of the elements.
 #[derive(Debug)]
 pub(crate) enum Base<'s> {
-    /// Could not be parsed, which was reported.
+    /// A type that could not be parsed; the mistake was reported.
     Poison,
     Plain(Type),
     /// An `enum` or a `struct`.
@@ -217,7 +217,7 @@ pub(crate) enum Base<'s> {
     Range(Box<Expr<'s>>, Box<Expr<'s>>),
 }
 
-/// An initial value: one for all, or one for each element.
+/// An initial value: one value for all elements, or one value for each element.
 #[derive(Debug)]
 pub(crate) enum Init<'s> {
     Value(Expr<'s>),
@@ -231,7 +231,7 @@ pub(crate) enum Init<'s> {
 }
 
 impl Init<'_> {
-    /// Returns its place.
+    /// Returns the place of the value.
     pub fn span(&self) -> Span {
         match self {
             Init::Value(expr) => expr.span,
@@ -330,7 +330,7 @@ pub(crate) enum StmtKind<'s> {
     Select(Span, Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>),
     /// `let ok = try acquire(s)`, `ok := try lock(m)`
     Try(ResultTarget<'s>, Box<Stmt<'s>>),
-    /// An operation on an atomic variable whose result, if any, is not used.
+    /// An operation on an atomic variable, without use of its result.
     Operation(Expr<'s>),
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
@@ -354,13 +354,15 @@ pub(crate) struct Alternative<'s> {
 /// The condition under which an alternative is open.
 #[derive(Debug)]
 pub(crate) enum Gate<'s> {
-    /// If the condition holds or, if it is a call, if that operation need not wait.
+    /// The alternative is open if the condition holds. If the condition is a call of an operation,
+    /// it is open if the operation need not wait.
     When(Expr<'s>),
-    /// If the operation need not wait; the step then performs it.
+    /// The alternative is open if the operation need not wait. The step then performs the
+    /// operation.
     Does(Box<Stmt<'s>>),
 }
 
-/// Where a result is stored.
+/// The destination of a result.
 #[derive(Debug)]
 pub(crate) enum ResultTarget<'s> {
     Let(Name<'s>),
@@ -387,7 +389,8 @@ pub(crate) enum Spawned<'s> {
 pub(crate) struct Expr<'s> {
     pub kind: ExprKind<'s>,
     pub span: Span,
-    /// The height of the tree, limited so that every later walk has enough stack.
+    /// The height of the tree. It is limited, so that later recursive walks do not overflow the
+    /// stack.
     pub depth: u16,
 }
 
@@ -420,7 +423,7 @@ pub(crate) enum ExprKind<'s> {
         operation: Name<'s>,
         args: Vec<Expr<'s>>,
     },
-    /// A call, which is allowed only as a statement.
+    /// A call. As a value, only a call of a function is allowed.
     Call(Name<'s>, Vec<Expr<'s>>),
     Unary(UnaryOp, Box<Expr<'s>>),
     Binary(BinaryOp, Span, Box<Expr<'s>>, Box<Expr<'s>>),
@@ -444,7 +447,7 @@ pub(crate) struct Cases<'s, T> {
     pub other: Option<(Span, Box<T>)>,
 }
 
-/// How the values of an expression are combined.
+/// The operator that combines the values of a quantified expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantifier {
     Forall,

@@ -1,6 +1,6 @@
-//! Pairs the brackets before parsing. An unclosed bracket is closed here, and a closing bracket
-//! without a partner is dropped, each with one diagnostic. So the parser only sees balanced tokens,
-//! can skip a group in one step, and never reports a bracket twice.
+//! Pairs the brackets before parsing. This pass closes unclosed brackets and drops closing brackets
+//! without a partner, each with one diagnostic. So the parser sees only balanced tokens, can skip a
+//! group in one step, and never reports a bracket twice.
 
 use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -8,7 +8,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 /// Balanced tokens.
 pub(crate) struct Balanced {
     pub tokens: Vec<Token>,
-    /// For each bracket, the index of the other one; for any other token, its own index.
+    /// For each bracket, the index of its partner; for any other token, its own index.
     pub partner: Vec<u32>,
     /// Whether a `}` without a partner was dropped.
     pub stray_brace: bool,
@@ -16,11 +16,11 @@ pub(crate) struct Balanced {
 
 /// An opening bracket without a partner so far.
 struct OpenBracket {
-    /// Index of the token.
+    /// The index of the token.
     index: usize,
-    /// Column of the first token on its line.
+    /// The column of the first token on its line.
     indent: u32,
-    /// For `(` and `[`: where to close it if no partner follows.
+    /// For `(` and `[`: the token before which to close the bracket, if no partner follows.
     close_before: Option<usize>,
 }
 
@@ -51,8 +51,8 @@ pub(crate) fn balance(
     let stray_brace = dropped
         .iter()
         .any(|&at| tokens[at].kind == TokenKind::RBrace);
-    // A stable sort: closing brackets inserted at one place stay in the order in which they
-    // were popped.
+    // The sort is stable, so brackets that are inserted at one place stay in the order in which
+    // they were popped.
     inserted.sort_by_key(|(at, _)| *at);
     let tokens = rebuild(&tokens, &inserted, &dropped);
     let partner = pair(&tokens);
@@ -70,8 +70,8 @@ struct Pass<'t, 'd> {
     stack: Vec<OpenBracket>,
     inserted: Vec<(usize, TokenKind)>,
     dropped: Vec<usize>,
-    /// A pair of braces whose lines have different indentations. Usually the opening one lacks its
-    /// partner and has taken that of an enclosing block.
+    /// A pair of braces whose lines have different indentations. Usually, the partner of the
+    /// opening brace is missing, and it was paired with the closing brace of an enclosing block.
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,
@@ -82,8 +82,9 @@ struct Pass<'t, 'd> {
     braces: usize,
 }
 
-/// How far outwards the partner of `)` or `]` is searched; keeps hostile input linear.
-const REACH: usize = 256;
+/// The number of open brackets among which the partner of `)` or `]` is searched. The limit keeps
+/// the time linear on any input.
+const MAX_DISTANCE: usize = 256;
 
 impl Pass<'_, '_> {
     fn run(&mut self, source: &str) {
@@ -126,7 +127,7 @@ impl Pass<'_, '_> {
         open.is_some_and(|open| self.tokens[open.index].kind == TokenKind::LBracket)
     }
 
-    /// Records a place where an unclosed `(` or `[` has most likely ended.
+    /// Records a place where an unclosed `(` or `[` most likely ends.
     fn note_separator(&mut self, index: usize) {
         if let Some(open) = self.stack.last_mut()
             && self.tokens[open.index].kind != TokenKind::LBrace
@@ -140,7 +141,7 @@ impl Pass<'_, '_> {
         let fits = |open: &OpenBracket| self.tokens[open.index].kind.closer() == Some(kind);
         let mut outwards = self.stack.iter().rev();
         let depth = if kind == TokenKind::RBrace {
-            // Everything skipped on the way is popped, so this is linear in total.
+            // All brackets that the search skips are popped, so the total time is linear.
             if self.braces > 0 {
                 outwards.position(fits)
             } else {
@@ -149,7 +150,7 @@ impl Pass<'_, '_> {
         } else {
             // A `)` inside braces never closes a `(` outside of them.
             outwards
-                .take(REACH)
+                .take(MAX_DISTANCE)
                 .take_while(|open| self.is_not_brace(open))
                 .position(fits)
         };
@@ -164,7 +165,8 @@ impl Pass<'_, '_> {
                     if self.stack.is_empty() && open.indent == indent {
                         self.suspect = None;
                     } else if first && open.indent != indent {
-                        // The first one is the innermost, and the cause of those around it.
+                        // The first suspect pair is the innermost, and the cause of the suspect
+                        // pairs around it.
                         self.suspect.get_or_insert((open.index, index));
                     }
                 }
@@ -195,8 +197,8 @@ impl Pass<'_, '_> {
         self.tokens[open.index].kind != TokenKind::LBrace
     }
 
-    /// A process or procedure is never inside a block, so this closes all open `(` and `[`, and all
-    /// braces that are not further left.
+    /// Handles the keyword of a process or procedure, which is never inside a block. It closes all
+    /// open `(` and `[`, and all braces whose lines are not indented less.
     fn item(&mut self, index: usize, indent: u32) {
         while let Some(open) = self.stack.last()
             && (indent <= open.indent || self.is_not_brace(open))
@@ -211,9 +213,9 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Returns where a block ends by its indentation: the first token after it on a line that is
-    /// not indented more than the line that opens it.
-    fn outdented(&self, open: usize) -> Option<usize> {
+    /// Returns the end of a block according to its indentation: the first token on a line that is
+    /// not indented more than the line that opens the block.
+    fn end_by_indentation(&self, open: usize) -> Option<usize> {
         let limit = self.indents[open];
         let mut depth = 0;
         for index in open + 1..self.tokens.len() {
@@ -247,7 +249,7 @@ impl Pass<'_, '_> {
             self.braces -= 1;
         }
         let suspect = self.suspect.take().filter(|_| kind == TokenKind::LBrace);
-        let place = suspect.and_then(|(inner, _)| self.outdented(inner));
+        let place = suspect.and_then(|(inner, _)| self.end_by_indentation(inner));
         self.inserted.push((place.unwrap_or(close_before), closer));
         let (opening, note) = match suspect {
             Some((inner, at)) => (
@@ -277,7 +279,7 @@ impl Pass<'_, '_> {
             }
             None => {}
         }
-        // If several brackets are unclosed at one place, the innermost is enough.
+        // If several brackets are unclosed at one place, only the innermost is reported.
         if self.reported_at != Some(index) {
             self.reported_at = Some(index);
             self.diagnostics.push(diagnostic);
@@ -322,7 +324,7 @@ fn pair(tokens: &[Token]) -> Vec<u32> {
     partner
 }
 
-/// The indentations of lines; places must be asked for in ascending order.
+/// The indentations of lines. Queries must be in ascending order of places.
 struct Indents<'s> {
     source: &'s str,
     line_end: usize,
@@ -342,7 +344,8 @@ impl<'s> Indents<'s> {
         }
     }
 
-    /// Returns the indentation of the line of a byte, and whether the byte is the first of it.
+    /// Returns the indentation of the line of a byte, and whether the byte is the first one after
+    /// the indentation.
     fn indent_at(&mut self, at: u32) -> (u32, bool) {
         while self.next_line <= self.source.len()
             && (self.next_line == 0 || at as usize > self.line_end)

@@ -1,4 +1,4 @@
-//! `include "file.maz"`: expands a text with the files that it includes.
+//! `include "file.maz"`: inserts the files that a text includes.
 //!
 //! The text of a file is inserted after the line that includes it, between marks that record its
 //! origin ([`mazurka_diagnostics::mark`]). So all later stages see a single text. A file that
@@ -10,14 +10,14 @@ use super::lexer::lex;
 use super::token::TokenKind;
 
 /// The deepest nesting of includes.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// The most files of a program.
 const MOST_FILES: usize = 200;
 /// The greatest length of a program, in bytes.
-const LONGEST: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// Returns the text of a program with all files that it includes. `read` returns the text of a
-/// file, whose name is relative to the folder of the program, or says why it cannot be read.
+/// file, given its name relative to the folder of the program, or the reason why it cannot be read.
 ///
 /// A file that was included before is not included again. A file that cannot be included is a
 /// mistake that [`load`](crate::load) reports.
@@ -56,10 +56,10 @@ pub(crate) fn without_includes(source: &str) -> String {
     text
 }
 
-/// The text made so far, and the files that it contains.
+/// The expanded text so far, and the files that it contains.
 struct Expansion<'r> {
     read: &'r mut dyn FnMut(&str) -> Result<String, String>,
-    /// The files being read, each included by the one before it.
+    /// The files that are being read, each included by the file before it.
     open: Vec<String>,
     known: Vec<String>,
     text: String,
@@ -72,13 +72,14 @@ struct Include<'s> {
     span: Span,
     /// The end of its line.
     line_end: usize,
-    /// Whether nothing else is on its line.
+    /// Whether its line contains nothing else but a comment.
     alone: bool,
 }
 
 impl Expansion<'_> {
     fn file(&mut self, name: &str, source: &str) {
-        // A file must not contain marks; they become a character that the lexer refuses.
+        // A file must not contain marks, so they are replaced by a character that the lexer
+        // refuses.
         let source = source.replace(MARK, "\u{1f}");
         let mut at = 0;
         for include in includes(&source) {
@@ -109,7 +110,8 @@ impl Expansion<'_> {
         self.text += &source[at..];
     }
 
-    /// Returns the name and the text of a file; `None` if it is already included.
+    /// Returns the name and the text of the included file; `None` if it is already included. The
+    /// error is the reason why it cannot be included.
     fn included(
         &mut self,
         by: &str,
@@ -119,7 +121,7 @@ impl Expansion<'_> {
         if !include.alone {
             return Err("nothing but a comment may be on its line".to_owned());
         }
-        below(path)?;
+        check_path(path)?;
         let path = match by.rsplit_once('/') {
             Some((folder, _)) => format!("{folder}/{path}"),
             None => path.to_owned(),
@@ -130,17 +132,19 @@ impl Expansion<'_> {
         if self.known.contains(&path) {
             return Ok(None);
         }
-        if self.open.len() >= DEEPEST {
-            return Err(format!("files include each other more than {DEEPEST} deep"));
+        if self.open.len() >= MAX_DEPTH {
+            return Err(format!(
+                "files include each other more than {MAX_DEPTH} deep"
+            ));
         }
         if self.known.len() >= MOST_FILES {
             return Err(format!("a program includes at most {MOST_FILES} files"));
         }
         let text = (self.read)(&path)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
-        if self.text.len().saturating_add(text.len()) > LONGEST {
+        if self.text.len().saturating_add(text.len()) > MAX_BYTES {
             return Err(format!(
-                "the files are longer than {LONGEST} bytes together"
+                "the files are longer than {MAX_BYTES} bytes together"
             ));
         }
         self.known.push(path.clone());
@@ -148,8 +152,9 @@ impl Expansion<'_> {
     }
 }
 
-/// Refuses a path that may lead out of the folder, or means different files on different machines.
-fn below(path: &str) -> Result<(), String> {
+/// Refuses a path that may leave the folder, or that may name different files on different
+/// machines.
+fn check_path(path: &str) -> Result<(), String> {
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     if path.split('/').any(odd) || path.contains(['\\', ':', '\n']) {
         return Err("a path stays below the folder of this file: `locks/ticket.maz`".to_owned());
@@ -188,8 +193,9 @@ fn includes(source: &str) -> Vec<Include<'_>> {
         let end = file.span.end as usize;
         let rest = &source[end..];
         let line = rest.split_inclusive('\n').next().unwrap_or("");
-        let behind = line.trim().trim_start_matches(';').trim_start();
-        // Looks back to the previous token, because a comment may start on an earlier line.
+        let rest_of_line = line.trim().trim_start_matches(';').trim_start();
+        // The text back to the previous token decides, because a comment may start on an earlier
+        // line.
         let before = at
             .checked_sub(1)
             .map(|before| tokens[before].span.end as usize);
@@ -199,7 +205,7 @@ fn includes(source: &str) -> Vec<Include<'_>> {
             span: token.span.to(file.span),
             line_end: end + line.len(),
             alone: (before.is_none() || between.contains('\n'))
-                && (behind.is_empty() || behind.starts_with("//")),
+                && (rest_of_line.is_empty() || rest_of_line.starts_with("//")),
         });
     }
     found
@@ -210,7 +216,7 @@ mod tests {
     use super::expand;
     use crate::load;
 
-    /// Returns the reason why the first of some files cannot be read.
+    /// Returns the reason why the first of these files cannot be read.
     fn refused(files: &[(&str, &str)]) -> String {
         let read = &mut |name: &str| {
             let found = files.iter().find(|(known, _)| *known == name);
@@ -268,8 +274,8 @@ mod tests {
             "include \"a.maz\" include \"b.maz\"",
             "process { skip } include \"a.maz\"",
         ] {
-            let beside = refused(&[("", line), ("a.maz", ""), ("b.maz", "")]);
-            assert!(beside.contains("on its line"), "{line}: {beside}");
+            let label = refused(&[("", line), ("a.maz", ""), ("b.maz", "")]);
+            assert!(label.contains("on its line"), "{line}: {label}");
         }
         for text in [
             "/* a comment */ include \"a.maz\" // another",
@@ -311,7 +317,7 @@ mod tests {
         let mistakes = load("include \"a.maz\"\nprocess { skip }", &[]).expect_err("a mistake");
         assert_eq!(mistakes.len(), 1);
         assert_eq!(mistakes[0].code, "M0431");
-        // The word is a name elsewhere.
+        // Without a string after it, the word is a name.
         assert!(
             load(
                 "var include: int = 0 process { include := include + 1 }",

@@ -1,10 +1,10 @@
-//! From text to tokens. Operators of other languages are reported here and replaced by the one that
-//! was probably meant, so the parser need not know them.
+//! From text to tokens. The lexer reports operators of other languages and replaces each by the
+//! operator that was probably meant, so the parser need not handle them.
 
 use super::token::{KEYWORDS, Token, TokenKind, word};
 use mazurka_diagnostics::{Diagnostic, MARK, Span};
 
-/// Splits the text. The last token is always [`TokenKind::Eof`].
+/// Splits a text into tokens. The last token is always [`TokenKind::Eof`].
 pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut lexer = Lexer {
         source,
@@ -26,12 +26,13 @@ struct Lexer<'s, 'd> {
     source: &'s str,
     at: usize,
     tokens: Vec<Token>,
-    /// Whether it is in a temporal property, where a dot separates a process and its local.
+    /// Whether the position is in a temporal property, where a dot separates a process and its
+    /// local.
     temporal: bool,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
-/// The tokens of more than one character, the longest first.
+/// The operators and brackets. If one is a prefix of another, the longer one comes first.
 const SIGNS: &[(&str, TokenKind)] = &[
     ("|>*", TokenKind::GuardLoop),
     ("▷*", TokenKind::GuardLoop),
@@ -147,13 +148,13 @@ impl Lexer<'_, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Returns the length of the longest prefix of the rest whose characters all pass.
+    /// Returns the length of the longest prefix of the rest in which all characters pass the test.
     fn while_chars(&self, pass: impl Fn(char) -> bool) -> usize {
         let rest = self.rest();
         rest.find(|c| !pass(c)).unwrap_or(rest.len())
     }
 
-    /// Reads one token (or blank, or comment); returns false at the end.
+    /// Reads one token, comment or sequence of blanks. Returns false at the end of the text.
     fn token(&mut self) -> bool {
         let Some(first) = self.rest().chars().next() else {
             return false;
@@ -203,7 +204,7 @@ impl Lexer<'_, '_> {
                     .label("expected digits only")
                     .help(help);
             self.report(diagnostic);
-            // Treats it as a number, so that the expression around it stays whole.
+            // The token counts as a number, so that the enclosing expression can be parsed.
             self.push(TokenKind::Int, end);
         } else if fraction {
             let more = after[1..].find(|c: char| !c.is_ascii_digit());
@@ -288,8 +289,7 @@ impl Lexer<'_, '_> {
 
     fn sign(&mut self) {
         let rest = self.rest();
-        // A dot is allowed between a variable and its field or operation; elsewhere it comes from
-        // another language.
+        // A dot is allowed between a variable and its field or operation, and nowhere else.
         let dotted = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
         if dotted.is_some_and(|rest| self.temporal || opens_name(rest)) {
             return self.push(TokenKind::Dot, self.at + 1);
@@ -309,7 +309,8 @@ impl Lexer<'_, '_> {
         let foreign = FOREIGN_SIGNS
             .iter()
             .find(|(sign, ..)| rest.starts_with(sign));
-        // No correct program contains a longer foreign sign as a sequence of known ones.
+        // A foreign sign that is longer than the known sign is preferred, because no correct
+        // program contains it as a sequence of known signs.
         let foreign =
             foreign.filter(|(sign, ..)| known.is_none_or(|(ours, _)| sign.len() > ours.len()));
         if let Some(&(sign, help, kind)) = foreign {
@@ -389,7 +390,7 @@ pub(crate) fn unescape(text: &str) -> String {
     value
 }
 
-/// Returns what a character after a backslash stands for.
+/// Returns the character that an escape denotes, given the character after the backslash.
 pub(crate) fn escaped(c: char) -> char {
     match c {
         'n' => '\n',
@@ -407,7 +408,8 @@ fn opens_name(text: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !known
 }
 
-/// Whether a `?` is followed by `b : c`, as in C, or by nothing that can be received into.
+/// Whether the text after a `?` is `b : c`, as in C, or does not begin with a variable that can
+/// receive a message.
 fn is_conditional(rest: &str) -> bool {
     let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
     // After `c ? x |>` the alternative of a `select` continues.

@@ -1,4 +1,4 @@
-//! The places of the statements of a program, for tools that change the text but keep its comments
+//! The places of the statements of a program, for tools that edit the text but keep its comments
 //! and layout.
 
 use mazurka_diagnostics::Span;
@@ -6,7 +6,7 @@ use mazurka_diagnostics::Span;
 use super::ast::{Item, Spawned, Stmt, StmtKind};
 use super::parser::parse;
 
-/// The parts of a program that a change may touch.
+/// The parts of a program that an edit may touch.
 ///
 /// ```
 /// use mazurka_lang::outline::{Outline, Role};
@@ -28,7 +28,8 @@ pub struct Outline {
     pub variables: Vec<String>,
     /// Semaphores, condition variables, channels and the like.
     pub objects: Vec<String>,
-    /// Procedures and functions, because the text of a call does not show its effects.
+    /// Procedures and functions. They are listed because the text of a call does not show its
+    /// effects.
     pub callables: Vec<String>,
     /// The number of items of the file.
     pub items: usize,
@@ -58,16 +59,16 @@ pub struct Statement {
     pub blocks: Vec<Block>,
 }
 
-/// The kind of a statement, as far as a change needs to know.
+/// The kind of a statement, as far as edits must distinguish it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// `lock(m)`, `lock(m[e])`: the name, and the place of the index.
     Lock(String, Option<Span>),
     /// `unlock(m)`
     Unlock(String),
-    /// An assignment, a call or another statement without nested ones.
+    /// An assignment, a call or another statement without nested statements.
     Step,
-    /// `assert`, `assume` and `error`: statements about the program.
+    /// `assert`, `assume` or `error`, which state a property of the program.
     Assert,
     /// `let`, which is visible to later statements.
     Let,
@@ -79,7 +80,7 @@ pub enum Role {
     Join,
     /// `break`, `return`, `end` and the like.
     Leave,
-    /// A statement with nested ones.
+    /// A statement with nested statements.
     Compound,
 }
 
@@ -138,7 +139,7 @@ fn block(statements: &[Stmt<'_>]) -> Block {
 }
 
 fn statement(statement: &Stmt<'_>) -> Statement {
-    let one = |inner: &Stmt<'_>| match &inner.kind {
+    let block_of = |inner: &Stmt<'_>| match &inner.kind {
         StmtKind::Block(body) => block(body),
         _ => Vec::new(),
     };
@@ -150,9 +151,11 @@ fn statement(statement: &Stmt<'_>) -> Statement {
         StmtKind::Unlock(name, _) => (Role::Unlock(name.text.to_owned()), Vec::new()),
         StmtKind::Let { .. } | StmtKind::Try(..) => (Role::Let, Vec::new()),
         StmtKind::Guard(_, inner) | StmtKind::GuardedLoop(_, inner) => {
-            (Role::Guarded, vec![one(inner)])
+            (Role::Guarded, vec![block_of(inner)])
         }
-        StmtKind::Choice { then, other, .. } => (Role::Guarded, vec![one(then), one(other)]),
+        StmtKind::Choice { then, other, .. } => {
+            (Role::Guarded, vec![block_of(then), block_of(other)])
+        }
         StmtKind::Spawn(_, Spawned::Block(body)) => (Role::Spawn, vec![block(body)]),
         StmtKind::Spawn(..) => (Role::Spawn, Vec::new()),
         StmtKind::Join(_) => (Role::Join, Vec::new()),

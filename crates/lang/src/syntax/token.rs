@@ -22,7 +22,7 @@ macro_rules! kinds {
             TypeName,
             /// `at`, `prove`, `goal`: reserved for later.
             Reserved,
-            /// Something that the lexer has reported.
+            /// A token that the lexer has reported.
             Bad,
             Eof,
             $($word,)*
@@ -33,7 +33,7 @@ macro_rules! kinds {
         pub(crate) const KEYWORDS: &[(&str, TokenKind)] = &[$(($text, TokenKind::$word),)*];
 
         impl TokenKind {
-            /// Returns its name in messages.
+            /// Returns the name of a token in messages.
             pub(crate) fn describe(self) -> &'static str {
                 match self {
                     TokenKind::Ident => "a name",
@@ -101,7 +101,7 @@ impl TokenKind {
         }
     }
 
-    /// Whether it can only start a declaration or a process.
+    /// Whether the token can only start a declaration or a process.
     pub(crate) fn opens_item(self) -> bool {
         use TokenKind::*;
         matches!(
@@ -120,14 +120,14 @@ impl TokenKind {
         ) || self.opens_temporal()
     }
 
-    /// Whether it starts a temporal property.
+    /// Whether the token starts a temporal property.
     pub(crate) fn opens_temporal(self) -> bool {
         use TokenKind::*;
         matches!(self, Always | Eventually | InfinitelyOften | Whenever)
     }
 
-    /// Whether it can only start a statement (unlike `if`, which can also start an expression, and
-    /// unlike a name).
+    /// Whether the token can only start a statement. This excludes names, and `if`, which can also
+    /// start an expression.
     pub(crate) fn opens_statement(self) -> bool {
         use TokenKind::*;
         matches!(
@@ -148,7 +148,7 @@ impl TokenKind {
         )
     }
 
-    /// Whether an expression can begin with it.
+    /// Whether an expression can begin with the token.
     pub(crate) fn opens_expression(self) -> bool {
         use TokenKind::*;
         matches!(

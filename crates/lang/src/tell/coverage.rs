@@ -1,8 +1,10 @@
-//! The parts of a program that the runs of a search have reached, and those that they have not.
+//! The parts of a program that the runs of a search have reached, and the parts that they have not
+//! reached.
 //!
-//! The interpreter records little (`run/cover.rs`); the reached instructions follow from it.
-//! Equivalent runs reach the same instructions, so the result does not depend on the engine. An
-//! instruction is unreached if and only if an `error` in its place would be.
+//! The interpreter records only some instructions (`run/cover.rs`); the other reached instructions
+//! follow from these records. Equivalent runs reach the same instructions, so the result does not
+//! depend on the engine. An instruction is unreached if and only if an `error` in its place would
+//! be unreached.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;
@@ -16,8 +18,8 @@ use crate::code::{Code, Op};
 use crate::run::{FAILED, HELD, Reached};
 
 impl Code {
-    /// Returns the number of reached statements and the reached sides of branches. Code that the
-    /// compiler made several times, for several processes, counts once.
+    /// Returns the number of reached statements and the reached sides of branches. A statement that
+    /// was compiled several times, for several processes, counts once.
     pub fn coverage(&self, reached: &Reached) -> Coverage {
         let map = Map::new(self, reached);
         let mut statements = FxHashSet::default();
@@ -37,8 +39,8 @@ impl Code {
         }
     }
 
-    /// Returns a warning for everything that was never reached or always takes the same branch.
-    /// This is valid only for an exhaustive search.
+    /// Returns a warning for each part that was never reached, and for each condition that always
+    /// has the same value. The warnings are valid only after an exhaustive search.
     pub fn vacuous(&self, reached: &Reached) -> Vec<Diagnostic> {
         let mut report = Vacuity {
             map: Map::new(self, reached),
@@ -48,7 +50,8 @@ impl Code {
             report.sequence(&process.body);
         }
         for procedure in &self.program.procedures {
-            // A warning about the call, or about the procedure, says that it is never called.
+            // Another warning, about the call or the procedure, reports that the procedure is never
+            // called.
             let entered = !report.map.misses_all(&procedure.body);
             report.sequence_if(entered, &procedure.body);
         }
@@ -68,29 +71,29 @@ impl Code {
             .filter(|&pc| self.ops[pc as usize] == Op::Return && reached.has(pc, HELD))
             .map(|pc| self.bodies[pc as usize])
             .collect();
-        let mut left: Vec<u32> = self.processes.iter().map(|entry| entry.pc).collect();
-        while let Some(pc) = left.pop() {
+        let mut worklist: Vec<u32> = self.processes.iter().map(|entry| entry.pc).collect();
+        while let Some(pc) = worklist.pop() {
             if std::mem::replace(&mut met[pc as usize], true) {
                 continue;
             }
             let passed = reached.has(pc, HELD);
             match self.ops[pc as usize] {
                 Op::End | Op::Error | Op::Return => {}
-                Op::Jump(to) => left.push(to),
+                Op::Jump(to) => worklist.push(to),
                 Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
-                    left.extend(passed.then_some(pc + 1));
-                    left.extend(reached.has(pc, FAILED).then_some(to));
+                    worklist.extend(passed.then_some(pc + 1));
+                    worklist.extend(reached.has(pc, FAILED).then_some(to));
                 }
                 Op::Call(procedure) if passed => {
                     let entry = self.procedures[procedure as usize].pc;
-                    left.push(entry);
+                    worklist.push(entry);
                     let returns = returning.contains(&self.bodies[entry as usize]);
-                    left.extend(returns.then_some(pc + 1));
+                    worklist.extend(returns.then_some(pc + 1));
                 }
                 Op::SpawnCall(procedure) if passed => {
-                    left.extend([self.procedures[procedure as usize].pc, pc + 1]);
+                    worklist.extend([self.procedures[procedure as usize].pc, pc + 1]);
                 }
-                Op::SpawnBlock(entry) if passed => left.extend([entry, pc + 1]),
+                Op::SpawnBlock(entry) if passed => worklist.extend([entry, pc + 1]),
                 Op::Mark(_)
                 | Op::Open(_)
                 | Op::Close
@@ -109,16 +112,16 @@ impl Code {
                 | Op::Limit(_)
                 | Op::Call(_)
                 | Op::SpawnCall(_)
-                | Op::SpawnBlock(_) => left.extend(passed.then_some(pc + 1)),
-                // A computing instruction: a step that reaches it passes it, or fails.
-                _ => left.push(pc + 1),
+                | Op::SpawnBlock(_) => worklist.extend(passed.then_some(pc + 1)),
+                // A step that reaches a computing instruction passes it or fails.
+                _ => worklist.push(pc + 1),
             }
         }
         met
     }
 }
 
-/// A set of places in the text; tells whether one of them is within another place.
+/// A set of places in the text, with the query whether one of them is within another place.
 #[derive(Default)]
 struct Places(BTreeMap<u32, u32>);
 
@@ -128,7 +131,7 @@ impl Places {
         *end = span.end.min(*end);
     }
 
-    /// Whether one of them is within this place.
+    /// Whether one of the places is within this place.
     fn touches(&self, span: Span) -> bool {
         let inside = self.0.range(span.start..span.end);
         inside.into_iter().any(|(_, &end)| end <= span.end)
@@ -138,19 +141,19 @@ impl Places {
 /// The values that a condition has had, over all instructions that decide it.
 #[derive(Clone, Copy, Default)]
 struct ConditionOutcomes {
-    /// Whether it belongs to a branch, both of whose sides lead on.
+    /// Whether the condition belongs to a branch, so that the run continues on either side.
     branches: bool,
     met: bool,
     held: bool,
     failed: bool,
 }
 
-/// The reached parts, by place in the text.
+/// The reached parts of a program, by place in the text.
 struct Map<'a> {
     code: &'a Code,
-    /// Where there are instructions.
+    /// The places that have instructions.
     all: Places,
-    /// Where instructions were reached.
+    /// The places whose instructions were reached.
     met: Places,
     conditions: FxHashMap<Span, ConditionOutcomes>,
 }
@@ -172,35 +175,35 @@ impl<'a> Map<'a> {
         }
         for (&pc, &span) in &code.tests {
             let op = code.ops[pc as usize];
-            let fate = map.conditions.entry(span).or_default();
-            fate.branches |= matches!(op, Op::JumpIfFalse(_) | Op::JumpUnlessLess { .. });
-            fate.met |= met[pc as usize];
-            fate.held |= reached.has(pc, HELD);
-            fate.failed |= reached.has(pc, FAILED);
+            let outcomes = map.conditions.entry(span).or_default();
+            outcomes.branches |= matches!(op, Op::JumpIfFalse(_) | Op::JumpUnlessLess { .. });
+            outcomes.met |= met[pc as usize];
+            outcomes.held |= reached.has(pc, HELD);
+            outcomes.failed |= reached.has(pc, FAILED);
         }
         map
     }
 
-    fn fate(&self, span: Span) -> ConditionOutcomes {
+    fn outcomes(&self, span: Span) -> ConditionOutcomes {
         self.conditions.get(&span).copied().unwrap_or_default()
     }
 
-    /// Whether the checker made it from another statement.
+    /// Whether the checker made the statement from another statement.
     fn is_lowered(&self, stmt: &Stmt) -> bool {
         self.code.program.lowered.contains(&stmt.span)
     }
 
-    /// Whether a test says that an alternative of a `select` was chosen.
+    /// Whether a test decides if an alternative of a `select` was chosen.
     fn is_alternative(&self, test: &Expr) -> bool {
         self.code.program.alternatives.contains(&test.span)
     }
 
-    /// Whether a statement has instructions and none was reached.
+    /// Whether a statement has instructions, but none of them was reached.
     fn misses(&self, stmt: &Stmt) -> bool {
         self.all.touches(stmt.span) && !self.met.touches(stmt.span)
     }
 
-    /// Whether statements have instructions and none was reached.
+    /// Whether statements have instructions, but none of them was reached.
     fn misses_all(&self, stmts: &[Stmt]) -> bool {
         let any = stmts.iter().any(|stmt| self.all.touches(stmt.span));
         any && !stmts.iter().any(|stmt| self.met.touches(stmt.span))
@@ -217,35 +220,41 @@ impl<'a> Map<'a> {
 
     /// Returns all branches in the order of the text.
     fn branches(&self) -> Vec<Branch> {
-        let branches = self.conditions.iter().filter(|(_, fate)| fate.branches);
-        let mut all: Vec<(Span, ConditionOutcomes)> =
-            branches.map(|(&span, &fate)| (span, fate)).collect();
+        let branches = self
+            .conditions
+            .iter()
+            .filter(|(_, outcomes)| outcomes.branches);
+        let mut all: Vec<(Span, ConditionOutcomes)> = branches
+            .map(|(&span, &outcomes)| (span, outcomes))
+            .collect();
         all.sort_by_key(|(span, _)| *span);
-        let branch = |(span, fate): (Span, ConditionOutcomes)| Branch {
+        let branch = |(span, outcomes): (Span, ConditionOutcomes)| Branch {
             place: self.code.place(span),
-            held: fate.held,
-            failed: fate.failed,
+            held: outcomes.held,
+            failed: outcomes.failed,
         };
         all.into_iter().map(branch).collect()
     }
 }
 
-/// Finds what never happens, and warns about it.
+/// Finds the parts of a program that are never reached, and warns about them.
 struct Vacuity<'a> {
     map: Map<'a>,
     warnings: Vec<Diagnostic>,
 }
 
 /// The longest condition that a message quotes.
-const LONGEST_QUOTED: usize = 60;
+const MAX_QUOTED: usize = 60;
 
 impl Vacuity<'_> {
-    /// Handles a sequence of statements. If one is not reached, neither are those after it.
+    /// Handles a sequence of statements. The statements after an unreached statement are unreached,
+    /// too.
     fn sequence(&mut self, stmts: &[Stmt]) {
         let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
         met.iter().for_each(|stmt| self.stmt(stmt));
-        // An operation without a `return` returns at its end, but the place of that is its head.
+        // An operation without a `return` returns at its end, but this return has the place of its
+        // head.
         let ends = |first: &Stmt, last: &Stmt| first.span.start < last.span.start;
         if let [first, ..] = missed
             && !met.last().is_some_and(|last| ends(first, last))
@@ -254,14 +263,14 @@ impl Vacuity<'_> {
         {
             let message = "this statement is never reached";
             let warning = Diagnostic::new("W0201", self.map.first_line(first.span), message)
-                .label("no execution gets here")
-                .help("remove it, or look at what comes before it");
+                .label("no execution reaches it")
+                .help("remove it, or check what comes before it");
             self.warnings.push(warning);
         }
         self.assertions(missed);
     }
 
-    /// Examines a body like `sequence`. If the body is not entered, another warning says so.
+    /// Handles a body like `sequence`. If the body is not entered, another warning reports it.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
         if entered {
             self.sequence(stmts)
@@ -271,20 +280,20 @@ impl Vacuity<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        // A condition that the checker made is not one of the file.
+        // The file does not contain a condition that the checker made.
         let lowered = self.map.is_lowered(stmt);
         match &stmt.kind {
             StmtKind::If(test, then, other) if self.map.is_alternative(test) => {
-                let fate = self.map.fate(test.span);
-                if stmt.span == test.span && !fate.held {
+                let outcomes = self.map.outcomes(test.span);
+                if stmt.span == test.span && !outcomes.held {
                     let what = self.quoted("this alternative", test.span);
                     let message = format!("{what} is never taken");
                     let warning = Diagnostic::new("W0204", test.span, message)
                         .label("no execution chooses it")
-                        .help("check in which of the states that get here it is open");
+                        .help("check in which of the reached states it is open");
                     self.warnings.push(warning);
                 }
-                self.sequence_if(fate.held, then);
+                self.sequence_if(outcomes.held, then);
                 self.sequence(other);
             }
             StmtKind::Atomic(body) if lowered => {
@@ -308,19 +317,19 @@ impl Vacuity<'_> {
                 self.looped(from.span.to(to.span), constant, body);
             }
             StmtKind::Guard(test, body) => {
-                let fate = self.map.fate(test.span);
-                // If it is reached and never holds, it fails, for example because an index is out
-                // of bounds.
-                if !fate.met {
+                let outcomes = self.map.outcomes(test.span);
+                // If the guard is reached and never holds, its evaluation fails, for example
+                // because an index is out of bounds.
+                if !outcomes.met {
                     let what = self.quoted("this guard", test.span);
                     self.never_taken(test.span, format!("{what} never opens"));
                 }
-                self.sequence_if(fate.held, from_ref(body));
+                self.sequence_if(outcomes.held, from_ref(body));
             }
             StmtKind::Assume(test) => {
-                let fate = self.map.fate(test.span);
-                if fate.met && !fate.held {
-                    let message = "this assumption discards every execution that gets here";
+                let outcomes = self.map.outcomes(test.span);
+                if outcomes.met && !outcomes.held {
+                    let message = "this assumption discards every execution that reaches this";
                     let warning = Diagnostic::new("W0206", stmt.span, message)
                         .label("never true")
                         .help("what is verified after it means nothing: weaken the assumption");
@@ -342,16 +351,16 @@ impl Vacuity<'_> {
 
     fn never_taken(&mut self, span: Span, message: String) {
         let warning = Diagnostic::new("W0204", span, message)
-            .label("every execution that gets here waits for ever")
+            .label("every execution that reaches this waits for ever")
             .help("check which process should let it continue");
         self.warnings.push(warning);
     }
 
-    /// Handles a condition with two sides. A side that raises an alarm is meant not to be taken,
-    /// and a constant condition is deliberate.
+    /// Handles a condition with two sides. A side that reports an error should not be taken, and a
+    /// constant condition is deliberate, so neither causes a warning.
     fn branch(&mut self, test: &Expr, then: &[Stmt], other: &[Stmt]) {
-        let fate = self.map.fate(test.span);
-        let warning = match (fate.held, fate.failed) {
+        let outcomes = self.map.outcomes(test.span);
+        let warning = match (outcomes.held, outcomes.failed) {
             _ if is_constant(test) => None,
             (false, true) if !is_alarm(then) => {
                 let message = format!("{} never holds", self.quoted("this condition", test.span));
@@ -368,20 +377,20 @@ impl Vacuity<'_> {
         let help = "remove the condition, or look at what it compares";
         self.warnings
             .extend(warning.map(|warning| warning.help(help)));
-        self.sequence_if(fate.held, then);
-        self.sequence_if(fate.failed, other);
+        self.sequence_if(outcomes.held, then);
+        self.sequence_if(outcomes.failed, other);
     }
 
     fn looped(&mut self, condition: Span, constant: bool, body: &[Stmt]) {
-        let fate = self.map.fate(condition);
-        if fate.failed && !fate.held && !constant && !is_alarm(body) {
+        let outcomes = self.map.outcomes(condition);
+        if outcomes.failed && !outcomes.held && !constant && !is_alarm(body) {
             let message = "this loop never runs its body";
             let warning = Diagnostic::new("W0202", condition, message)
                 .label("never leads into the loop")
                 .help("remove the loop, or look at its condition");
             self.warnings.push(warning);
         }
-        self.sequence_if(fate.held, body);
+        self.sequence_if(outcomes.held, body);
     }
 
     /// Warns about assertions among statements that are not reached.
@@ -394,17 +403,17 @@ impl Vacuity<'_> {
                 let span = self.map.first_line(stmt.span);
                 let warning = Diagnostic::new("W0205", span, message)
                     .label("no execution evaluates it")
-                    .help("it says nothing about the program: look at what comes before it");
+                    .help("it says nothing about the program: check what comes before it");
                 self.warnings.push(warning);
             }
         };
         missed.iter().for_each(|stmt| stmt.walk(&mut visit));
     }
 
-    /// Returns the text of a condition, or `words` if it is long.
+    /// Returns the text of a condition, or `words` if the text is long.
     fn quoted(&self, words: &str, span: Span) -> String {
         let text = span.text(&self.map.code.source);
-        if text.len() > LONGEST_QUOTED || text.contains('\n') {
+        if text.len() > MAX_QUOTED || text.contains('\n') {
             words.to_owned()
         } else {
             format!("`{text}`")
@@ -420,7 +429,7 @@ fn is_false(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Const(0))
 }
 
-/// Whether statements report that something is wrong, so that they should not be reached.
+/// Whether statements report an error, so that they should not be reached.
 fn is_alarm(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match &stmt.kind {
         StmtKind::Error(_) => true,
@@ -440,7 +449,7 @@ mod tests {
     use crate::run::{ConcreteSituation, Listener};
     use crate::{Machine, compile, load};
 
-    /// Hears every instruction, which is slow.
+    /// A listener that records every instruction, which is slow.
     #[derive(Default)]
     struct Instructions(FxHashSet<u32>);
 
@@ -452,23 +461,24 @@ mod tests {
         }
     }
 
-    /// Makes all runs with both machines.
-    fn explore(noting: &mut Machine, situation: &mut Machine, all: &mut Instructions) {
+    /// Makes all runs with two machines: one that records coverage, and one with the listener.
+    fn explore(recording: &mut Machine, situation: &mut Machine, all: &mut Instructions) {
         let depth = situation.events().len();
         for process in situation.processes().in_order().to_vec() {
             if situation.status(process) == Status::Ready {
                 assert!(situation.step_with(process, &[], all).is_ok());
-                assert!(noting.step(process, &[]).is_ok());
-                explore(noting, situation, all);
+                assert!(recording.step(process, &[]).is_ok());
+                explore(recording, situation, all);
                 situation.back_to(depth);
-                noting.back_to(depth);
+                recording.back_to(depth);
             }
         }
     }
 
-    /// No program here does work before its first step, because no listener hears that.
+    /// None of these programs does work before its first step, because a listener is not called for
+    /// such work.
     #[test]
-    fn what_is_noted_tells_all_that_is_reached() {
+    fn the_records_determine_all_reached_instructions() {
         let programs = [
             "var x: int = 0 process { x := 1; if x == 2 { x := 3 } else { x := 4 } }
              process { x == 1 |> x := 2; for i in 0..x { x := x + i } }",
@@ -487,7 +497,7 @@ mod tests {
             let code = Arc::new(compile(&program, source).expect("code"));
             let reached = Arc::new(Reached::nothing(&code));
             let local = 1000;
-            let mut noting = Machine::until(
+            let mut recording = Machine::until(
                 code.clone(),
                 local,
                 Default::default(),
@@ -497,8 +507,8 @@ mod tests {
             let mut all = Instructions::default();
             let entries = 0..code.processes.len() as u32;
             all.0
-                .extend(entries.map(|p| noting.place(ProcessId(p)) as u32));
-            explore(&mut noting, &mut situation, &mut all);
+                .extend(entries.map(|p| recording.place(ProcessId(p)) as u32));
+            explore(&mut recording, &mut situation, &mut all);
             let met = code.reached_instructions(&reached);
             for (pc, &met) in met.iter().enumerate() {
                 let situation = all.0.contains(&(pc as u32));

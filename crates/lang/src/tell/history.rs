@@ -1,4 +1,4 @@
-//! Calls of an object's operations as text.
+//! The calls of an object's operations as text.
 
 use mazurka_core::record::{HistoryOperation, Place, Step};
 use mazurka_core::{AccessKind, Execution, Mishap};
@@ -9,7 +9,7 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 
 impl Code {
-    /// Whether a mishap says that a history is not linearizable.
+    /// Whether a mishap is a history that is not linearizable.
     pub(super) fn is_about_history(&self, mishap: &Mishap) -> bool {
         let linear = self.linear.as_ref();
         linear.is_some_and(|linear| {
@@ -36,9 +36,14 @@ impl Machine {
         self.code.linear.as_deref()
     }
 
-    /// Returns what the event at a position did to the history. `ended` holds the next slot to
-    /// return of each client, and is updated.
-    fn happenings(&self, linear: &Linear, at: usize, ended: &mut [usize]) -> Vec<HistoryEffect> {
+    /// Returns the effects of the event at a position on the history. `ended` holds the next slot
+    /// of each client that returns; it is updated.
+    fn history_effects(
+        &self,
+        linear: &Linear,
+        at: usize,
+        ended: &mut [usize],
+    ) -> Vec<HistoryEffect> {
         let mut all = Vec::new();
         for access in &self.events()[at].touched {
             if access.kind == AccessKind::Write {
@@ -70,16 +75,16 @@ impl Machine {
         self.code.shown_result(call, result)
     }
 
-    /// Adds what the last step calls or returns to its label.
-    pub(super) fn tell_call(&self, step: &mut Step) {
+    /// Adds the call or the return of the last step to its label.
+    pub(super) fn add_call_to_label(&self, step: &mut Step) {
         let Some(linear) = self.linear() else { return };
         let last = self.events().len() - 1;
-        // Only the last return matters, so the slots before it need not be followed.
+        // Only the last return of each client is needed, so the earlier slots are skipped.
         let mut ended: Vec<usize> = (0..linear.clients)
             .map(|client| self.state.cells[linear.ended + client].max(1) as usize - 1)
             .collect();
-        for happening in self.happenings(linear, last, &mut ended) {
-            match happening {
+        for effect in self.history_effects(linear, last, &mut ended) {
+            match effect {
                 HistoryEffect::Called { slot } => {
                     step.label = format!("call {}", self.call_in(linear, slot));
                 }
@@ -101,8 +106,8 @@ impl Machine {
         let mut slots = Vec::new();
         let mut calls: Vec<HistoryOperation> = Vec::new();
         for at in 0..self.events().len() {
-            for happening in self.happenings(linear, at, &mut ended) {
-                match happening {
+            for effect in self.history_effects(linear, at, &mut ended) {
+                match effect {
                     HistoryEffect::Called { slot } => {
                         let process = self.events()[at].process;
                         slots.push(slot);
@@ -127,8 +132,8 @@ impl Machine {
         calls
     }
 
-    /// Returns a sentence about why a history is not linearizable, and the place of
-    /// the specification.
+    /// Returns a sentence about the reason why a history is not linearizable, and the place of the
+    /// specification.
     pub(super) fn explain_history(&self, mishap: &Mishap) -> Option<(String, Option<Place>)> {
         let linear = self.linear()?;
         if !self.code.is_about_history(mishap) {

@@ -1,4 +1,5 @@
-//! What users read: runs in words, covered branches, properties stated outside the program.
+//! Reports for users: the description of runs, covered branches, and properties stated outside the
+//! program.
 
 mod coverage;
 mod history;

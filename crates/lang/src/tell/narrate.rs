@@ -1,4 +1,4 @@
-//! Describes runs step by step, and mishaps.
+//! Describes runs, step by step, and mishaps.
 
 use mazurka_core::record::{Binding, Change, HistoryOperation, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -14,7 +14,7 @@ use crate::run::state::Life;
 use crate::run::{Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
 use crate::tell::scribe::{Condition, FirstItems, NarratedAction, Scribe, printed};
-use crate::tell::values::{Facts, watched_by};
+use crate::tell::values::{EvaluationContext, watched_by};
 use mazurka_diagnostics::Span;
 
 impl Code {
@@ -57,7 +57,8 @@ impl Code {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
         match (var.ty, var.shape.dims.last()) {
-            // No file can give a type this name, while messages of channels may be of other enums.
+            // No file can give a type this name, because `process` is a keyword. Messages of
+            // channels may be of other enums.
             (Type::Enum(id), _) if self.program.enums[usize::from(id)].name == "process" => {
                 u32::try_from(value - 1).ok()
             }
@@ -68,8 +69,8 @@ impl Code {
         }
     }
 
-    /// Returns the object that a cell belongs to, as the source names it: without the field, and
-    /// without the process that the cell is about.
+    /// Returns the object that a cell belongs to, as the source names it: without the field and the
+    /// process of the cell.
     pub(super) fn object_name(&self, cell: u32) -> String {
         let name = self.cell_name(cell);
         match name.split_once(".readers") {
@@ -97,24 +98,24 @@ impl Code {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// Returns the source text of the operation on an atomic variable, or of the fence, that is the
-    /// step at this mark.
+    /// Returns the source text of the step at this mark, if the step is an operation on an atomic
+    /// variable, a fence or a lowered statement.
     fn operation_at(&self, mark: u32) -> Option<String> {
         let (Op::Mark(step) | Op::Open(step)) = self.ops[mark as usize] else {
             return None;
         };
         let step = &self.steps[step as usize];
-        // An update is a whole statement; its text says what happens to the result.
+        // An update is a whole statement, so its text includes the destination of the result.
         let words = self.words(step.span);
-        let told = self.program.lowered.contains(&step.span)
+        let is_operation = self.program.lowered.contains(&step.span)
             || matches!(self.ops[mark as usize], Op::Mark(_))
                 && self.program.orders.contains_key(&step.span);
-        told.then_some(words)
+        is_operation.then_some(words)
     }
 
-    /// Whether the checker made a statement from another one: from an operation on an object, or on
-    /// an atomic variable. Such a statement is shown as written.
-    pub(super) fn is_told_as_written(&self, span: Span) -> bool {
+    /// Whether a statement is shown as written, because the checker made it from an operation on an
+    /// object or on an atomic variable.
+    pub(super) fn is_shown_as_written(&self, span: Span) -> bool {
         self.program.lowered.contains(&span) || self.program.orders.contains_key(&span)
     }
 
@@ -124,20 +125,21 @@ impl Code {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the name of the constant at this place, if the place is nothing else.
+    /// Returns the name of the constant at this place, if the text there is exactly that name.
     pub(crate) fn constant_at(&self, span: Span) -> Option<&str> {
         let text = self.source.get(span.start as usize..span.end as usize)?;
         self.program.constants.get(text).map(String::as_str)
     }
 
-    /// Returns a sentence about a mishap, and its place. Messages are as written in the source.
+    /// Returns a sentence about a mishap, and its place. Messages are shown as written in the
+    /// source.
     pub(crate) fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
         self.explain_with(mishap, None, Message::to_string)
     }
 
-    /// Explains like `explain`, with the messages of `assert` and `error` made by `show`. `cells`:
-    /// the cells of the state after the mishap, if they are numbers; they distinguish a false
-    /// property from one without a value.
+    /// Explains a mishap like `explain`, with the messages of `assert` and `error` made by `show`.
+    /// `cells`: the cells of the state after the mishap, if they are numbers; they decide whether a
+    /// property is false or has no value.
     fn explain_with(
         &self,
         mishap: &Mishap,
@@ -206,12 +208,12 @@ impl Code {
                 };
                 (message, Some(code.place(span)))
             }
-            // A site may come from a file, so it may be wrong.
+            // A site may come from a file, so it may be invalid.
             _ => ("an unknown mishap".to_owned(), None),
         }
     }
 
-    /// Returns why a property has no value in a state; `None` if it has one.
+    /// Returns the reason why a property has no value in a state; `None` if it has a value.
     fn why_without_value(&self, property: &Checked, cells: &[i64]) -> Option<&'static str> {
         match evaluate(&self.snippets[property.snippet as usize], cells) {
             Err(Fault::OutOfBounds) => Some("an index is out of bounds"),
@@ -239,10 +241,11 @@ impl Code {
 }
 
 impl Machine {
-    /// Returns what processes printed that ended before their first step. The first step of the run
-    /// is of another process, so each text names its process.
+    /// Returns the texts printed by processes that ended before their first step. They are shown
+    /// with the first step of the run, which is that of another process, so each text names its
+    /// process.
     fn printed_without_steps(&self) -> Vec<String> {
-        let made_none = |&(at, _): &(usize, &Vec<String>)| {
+        let ended_before_first_step = |&(at, _): &(usize, &Vec<String>)| {
             let registers = &self.state.processes[at].registers;
             registers.steps == 0 && registers.life != Life::Alive
         };
@@ -252,7 +255,10 @@ impl Machine {
             named.collect::<Vec<_>>()
         };
         let texts = self.printed_at_start.iter().enumerate();
-        texts.filter(made_none).flat_map(named).collect()
+        texts
+            .filter(ended_before_first_step)
+            .flat_map(named)
+            .collect()
     }
 }
 
@@ -302,21 +308,22 @@ impl Narrator for Machine {
         if let Some(procedure) = self.code.procedure_at(pc) {
             step.label = format!("{procedure}: {}", step.label);
         }
-        self.tell_call(&mut step);
+        self.add_call_to_label(&mut step);
         if let Some(file) = span.and_then(|span| span.file(&self.code.source)) {
             step.label = format!("({file}) {}", step.label);
+            step.file = Some(file.to_owned());
         }
         Ok(step)
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        if let Some(told) = self.explain_history(mishap) {
-            return told;
+        if let Some(is_operation) = self.explain_history(mishap) {
+            return is_operation;
         }
         let cells = Some(&self.state.cells[..]);
         self.code.explain_with(mishap, cells, |message| {
-            let facts = self.facts(mishap);
-            let text = facts.map(|facts| facts.message(message, &self.values(mishap)));
+            let context = self.context(mishap);
+            let text = context.map(|context| context.message(message, &self.values(mishap)));
             text.unwrap_or_else(|| message.to_string())
         })
     }
@@ -346,9 +353,9 @@ impl Narrator for Machine {
             Some(Site::At { pc, .. }) => code.asserted.get(&pc).cloned(),
             None => None,
         };
-        let known = condition.zip(self.facts(mishap));
-        known.map_or_else(Vec::new, |([said, read], facts)| {
-            facts.mentioned(&said, &read)
+        let known = condition.zip(self.context(mishap));
+        known.map_or_else(Vec::new, |([written, read], context)| {
+            context.mentioned(&written, &read)
         })
     }
 
@@ -433,7 +440,7 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let vars = self.code.program.vars.iter().enumerate();
-        // The source does not name variables with a `$`.
+        // Variables with a `$` have no name in the source.
         vars.filter(|(_, var)| !var.name.starts_with('$'))
             .filter(|&(at, _)| !observed_only || self.code.program.observes(at))
             .map(|(at, var)| {
@@ -454,8 +461,8 @@ impl Machine {
         self.name_of(self.table.path(process))
     }
 
-    /// Returns the state in which a mishap has halted its process.
-    fn facts(&self, mishap: &Mishap) -> Option<Facts<'_>> {
+    /// Returns the values that the process of a mishap had when it was halted.
+    fn context(&self, mishap: &Mishap) -> Option<EvaluationContext<'_>> {
         let code = &*self.code;
         let (layout, locals) = match (Site::decode(mishap.site)?, mishap.process) {
             (Site::At { pc, .. }, Some(process)) => {
@@ -472,7 +479,7 @@ impl Machine {
             locals,
         };
         let cells = &self.state.cells;
-        Some(Facts { scope, cells })
+        Some(EvaluationContext { scope, cells })
     }
 
     fn last_step(&self, scribe: Scribe, line: usize) -> Step {
@@ -502,6 +509,7 @@ impl Machine {
             outcomes: event.outcomes.iter().map(|o| o.value).collect(),
             label: self.label(&scribe, event),
             line,
+            file: None,
             enabled: Vec::new(),
             reads: reads.collect(),
             changes: cells.into_iter().filter_map(change).collect(),
@@ -532,7 +540,7 @@ impl Machine {
         let action = self.action_label(&scribe.actions, event);
         let mut guards: Vec<&Condition> = scribe.guards.first.iter().collect();
         let mut more = scribe.guards.more;
-        // The path through a block is longer and less informative than its actions.
+        // The path through an atomic block is longer and less informative than its actions.
         if scribe.atomic && guards.len() > 1 && !scribe.actions.first.is_empty() {
             guards.retain(|condition| !condition.test);
             more = 0;

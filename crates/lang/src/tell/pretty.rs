@@ -4,7 +4,7 @@
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Shape, UnaryOp};
 use crate::code::{Action, Code, Layout};
 
-/// A frame, which gives the values of locals.
+/// A frame with the values of its locals.
 pub(crate) struct Scope<'a> {
     pub code: &'a Code,
     pub layout: &'a Layout,
@@ -43,7 +43,7 @@ impl Scope<'_> {
         self.tight(expr, 0)
     }
 
-    /// Prints an expression, in parentheses if it binds weaker than its surroundings.
+    /// Prints an expression, in parentheses if it binds weaker than the enclosing operator.
     fn tight(&self, expr: &Expr, around: u8) -> String {
         let var = |var: crate::check::hir::VarId| &self.code.program.vars[var.0 as usize].name;
         let (text, strength) = match &expr.kind {
@@ -88,7 +88,7 @@ impl Scope<'_> {
             ExprKind::Unary(UnaryOp::BitNot, e) => (format!("~{}", self.tight(e, 12)), 12),
             ExprKind::Binary(op, a, b) => {
                 let (sign, strength) = operator(*op);
-                // Comparisons do not chain; the others are left-associative.
+                // Comparisons do not chain; the other operators are left-associative.
                 let left = if strength == 3 { 4 } else { strength };
                 let (a, b) = (self.tight(a, left), self.tight(b, strength + 1));
                 (format!("{a} {sign} {b}"), strength)
@@ -154,7 +154,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Prints a statement; `spawn` and `join` are named when their processes are known.
+    /// Prints a statement. For `spawn` and `join` this is only the keyword: the names of the
+    /// processes are added later.
     pub fn action(&self, action: &Action) -> String {
         match action {
             Action::Assign(places, values) => {
@@ -193,7 +194,7 @@ impl Scope<'_> {
     }
 }
 
-/// Takes apart the flat index that the checker has made: `(i * m + j) * n + k`.
+/// Returns the indices that the checker has combined into a flat index: `(i * m + j) * n + k`.
 fn flat_indices<'e>(dims: &[u32], index: &'e Expr) -> Option<Vec<&'e Expr>> {
     let mut rest = index;
     let mut indices = Vec::with_capacity(dims.len());

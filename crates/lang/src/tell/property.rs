@@ -2,8 +2,9 @@
 //! the positions of its processes.
 //!
 //! The text is read as the condition of an `ensures` at the end of the program, so it has the same
-//! meaning. `at(process, line)`, which no program can say, becomes a variable declared for it.
-//! `deadlock` is about the whole state, so it may stand only as an operand of a top-level `&&`.
+//! meaning. `at(process, line)`, which a program cannot contain, is replaced by an additional
+//! variable. `deadlock` describes the whole state, so it may be only an operand of a top-level
+//! `&&`.
 
 mod places;
 
@@ -41,21 +42,21 @@ pub struct Property {
     snippet: Vec<Op>,
     cells: Vec<u32>,
     points: Vec<(ProcessPath, usize)>,
-    /// The first cell of the variables that stand for points.
+    /// The first cell of the variables that replace points.
     first_point: u32,
     deadlock: bool,
     expr: Expr,
-    /// The program, with the variables that stand for points.
+    /// The program, with the variables that replace points.
     pub(crate) code: std::sync::Arc<Code>,
 }
 
-/// Why a text is not a property of a program.
+/// The reason why a text is not a property of a program.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum BadProperty {
     /// An `at` is malformed.
     #[error("{0}; write the name of a process and a line, as in `at(0.1, 12)`")]
     Point(String),
-    /// `deadlock` stands where it may not.
+    /// `deadlock` is used at a place where it is not allowed.
     #[error("`deadlock` stands alone or beside `&&`, as in `deadlock && (x == 1 || at(0, 12))`")]
     Deadlock,
     /// An `at` names a process that never exists, or a line at which the process never is.
@@ -74,7 +75,7 @@ pub enum BadProperty {
 impl Property {
     /// Reads a property of a program.
     pub fn read(source: &str, settings: &[Setting], text: &str) -> Result<Self, BadProperty> {
-        // A name that the program does not use.
+        // The prefix of names that the program does not use.
         let mut prefix = "at_point".to_owned();
         while source.contains(&prefix) || text.contains(&prefix) {
             prefix.push('_');
@@ -91,7 +92,7 @@ impl Property {
             Some(span.line_of_all(source))
         };
         let is_variable = |program: hir::Program| program.vars.iter().any(|v| v.name == "deadlock");
-        // A label may be called `deadlock` too, so points are replaced first.
+        // A label may have the name `deadlock`, so points are replaced first.
         let (replaced, points) =
             points(text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
         let (replaced, deadlock) = if program.is_some_and(is_variable) {
@@ -141,18 +142,18 @@ impl Property {
         })
     }
 
-    /// Returns the cells that it reads.
+    /// Returns the cells that the property reads.
     pub fn cells(&self) -> &[u32] {
         &self.cells
     }
 
-    /// Returns the points that it mentions: processes and the lines of their next steps, counted
-    /// through all files.
+    /// Returns the points that the property mentions: processes and the lines of their next steps,
+    /// counted through all files.
     pub fn points(&self) -> &[(ProcessPath, usize)] {
         &self.points
     }
 
-    /// Whether it holds only in deadlocks.
+    /// Whether the property holds only in deadlocks.
     pub fn deadlock(&self) -> bool {
         self.deadlock
     }
@@ -162,8 +163,8 @@ impl Property {
         &self.expr
     }
 
-    /// Returns the first cell of a variable of the condition, or as an error the point that it
-    /// stands for.
+    /// Returns the first cell of a variable of the condition. The error is the point that the
+    /// variable replaces.
     pub fn cell_or_point(&self, var: VarId) -> Result<u32, usize> {
         let cell = self.code.first_cells[var.0 as usize];
         match cell.checked_sub(self.first_point) {
@@ -172,13 +173,13 @@ impl Property {
         }
     }
 
-    /// Whether it holds for these cells and points. It does not if it cannot be evaluated (a
-    /// division by zero).
+    /// Whether the property holds for these cells and points. A property that cannot be evaluated,
+    /// for example because of a division by zero, does not hold.
     pub fn holds(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> bool {
         self.decide(value, at) == Some(true)
     }
 
-    /// Whether it holds, like `holds`; `None` if a number in it exceeds 64 bits.
+    /// Decides whether the property holds, like `holds`; `None` if a number in it exceeds 64 bits.
     pub fn decide(&self, value: &dyn Fn(u32) -> i64, at: &[bool]) -> Option<bool> {
         let mut cells = vec![0; self.first_point as usize + at.len()];
         for &cell in &self.cells {
@@ -195,8 +196,8 @@ impl Property {
     }
 }
 
-/// Replaces each `deadlock` by `true`, and returns whether there is one; `None` if one is not an
-/// operand of a top-level `&&`.
+/// Replaces each `deadlock` by `true`. Returns the new text, and whether it was changed; `None` if
+/// a `deadlock` is not an operand of a top-level `&&`.
 fn deadlocks(text: &str) -> Option<(String, bool)> {
     let mut replaced = String::new();
     let mut rest = text;
@@ -204,12 +205,12 @@ fn deadlocks(text: &str) -> Option<(String, bool)> {
         let (before, after) = (&rest[..at], &rest[at + "deadlock".len()..]);
         replaced += before;
         let joined = |text: &str, end: bool| {
-            let beside = if end {
+            let is_operand = if end {
                 text.trim_end().ends_with("&&") || text.trim_end().ends_with('∧')
             } else {
                 text.trim_start().starts_with("&&") || text.trim_start().starts_with('∧')
             };
-            beside || text.trim().is_empty()
+            is_operand || text.trim().is_empty()
         };
         if depth(&replaced) != 0 || !joined(&replaced, true) || !joined(after, false) {
             return None;
@@ -252,7 +253,8 @@ fn depth(text: &str) -> i32 {
     text.chars().map(step).sum()
 }
 
-/// Replaces each `at(process, line)` by a variable; a label stands for the line of its statement.
+/// Replaces each `at(process, line)` by a variable. In place of a line there may be the label of a
+/// statement.
 fn points(
     text: &str,
     prefix: &str,
@@ -267,7 +269,7 @@ fn points(
         let after = rest[start + 2..].trim_start();
         let inside = after.strip_prefix('(').ok_or("`at` without `(`")?;
         let end = closing(inside).ok_or("`at(` without `)`")?;
-        let (inside, behind) = (&inside[..end], &inside[end + 1..]);
+        let (inside, after_point) = (&inside[..end], &inside[end + 1..]);
         let parts = inside
             .split_once(',')
             .ok_or("`at` needs a process and a line")?;
@@ -283,13 +285,13 @@ fn points(
             points.push((process, line));
         }
         replaced += &format!("{prefix}{number}");
-        rest = behind;
+        rest = after_point;
     }
     replaced += rest;
     Ok((replaced, points))
 }
 
-/// Returns the position of the parenthesis that closes one opened before the text.
+/// Returns the position of the parenthesis that closes a parenthesis opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     text.char_indices().find_map(|(at, c)| {

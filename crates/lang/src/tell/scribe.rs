@@ -1,15 +1,15 @@
-//! Listens to a step as it is made, and collects the parts of its label.
+//! A listener that collects the parts of the label of a step while the step is made.
 
 use rustc_hash::FxHashSet;
 
 use crate::code::{Action, Code, LabelPart, Op};
 use crate::run::{ConcreteSituation, Listener};
 use crate::tell::pretty::Scope;
-use crate::tell::values::Facts;
+use crate::tell::values::EvaluationContext;
 
-/// Maximum number of guards, and of actions, in the label of one step: a loop in an atomic block
-/// may have millions.
-const MOST_TOLD: usize = 100;
+/// The most guards, and the most actions, in the label of a step. A loop in an atomic block may
+/// have millions.
+const MAX_ITEMS: usize = 100;
 
 /// Collects the guards, actions, prints and reads of a step.
 #[derive(Default)]
@@ -17,9 +17,9 @@ pub(super) struct Scribe {
     pub guards: FirstItems<Condition>,
     /// Whether the step is an atomic block.
     pub atomic: bool,
-    /// The chosen alternative of a `select`, and whether one could be chosen: not if a
-    /// condition fails.
+    /// The chosen alternative of a `select`.
     pub alternative: Option<String>,
+    /// Whether an alternative of a `select` could be chosen. It could not if a condition fails.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
@@ -42,9 +42,9 @@ impl<T> Default for FirstItems<T> {
 }
 
 impl<T> FirstItems<T> {
-    /// Adds an item; `make` is called only if it is kept.
+    /// Adds an item. `make` is called only if the item is kept.
     fn push(&mut self, make: impl FnOnce() -> T) {
-        if self.first.len() < MOST_TOLD {
+        if self.first.len() < MAX_ITEMS {
             self.first.push(make())
         } else {
             self.more += 1
@@ -52,7 +52,7 @@ impl<T> FirstItems<T> {
     }
 }
 
-/// Returns the texts of a step, and how many more there are.
+/// Returns the printed texts of a step, with a note on omitted texts.
 pub(super) fn printed(all: FirstItems<String>) -> Vec<String> {
     let FirstItems { mut first, more } = all;
     if more > 0 {
@@ -61,7 +61,7 @@ pub(super) fn printed(all: FirstItems<String>) -> Vec<String> {
     first
 }
 
-/// Collects only what is printed.
+/// A listener that collects only printed texts.
 #[derive(Default)]
 pub(crate) struct Prints {
     texts: FirstItems<String>,
@@ -88,13 +88,14 @@ impl Listener for Prints {
 /// A condition that decided the path of the step.
 pub(super) struct Condition {
     pub text: String,
-    /// Whether the step could have taken another path; otherwise it would have waited.
+    /// Whether the step would have taken another path if the condition had been false. Otherwise it
+    /// would have waited.
     pub test: bool,
 }
 
 pub(super) enum NarratedAction {
     Text(String),
-    /// Named after the step has been made.
+    /// A spawn. Its process is named after the step was made.
     Spawn,
     Join(Option<i64>),
 }
@@ -141,7 +142,7 @@ impl Listener for Scribe {
         };
         match note {
             LabelPart::Guard(_) if top == 0 => {}
-            // The action of a lowered statement says it all.
+            // The action of a lowered statement includes its guard.
             LabelPart::Guard(guard) if code.program.lowered.contains(&guard.span) => {}
             LabelPart::Guard(guard) => self.guards.push(|| Condition {
                 text: scope.expr(guard),
@@ -161,7 +162,7 @@ impl Listener for Scribe {
                 let handle = handle.and_then(|handle| scope.handle(handle));
                 self.actions.push(|| NarratedAction::Join(handle));
             }
-            LabelPart::Action(_, span) if code.is_told_as_written(*span) => {
+            LabelPart::Action(_, span) if code.is_shown_as_written(*span) => {
                 let text = code.words(*span);
                 let last = self.actions.first.last();
                 if !matches!(last, Some(NarratedAction::Text(last)) if *last == text) {
@@ -200,7 +201,7 @@ impl Scribe {
 }
 
 impl Code {
-    /// Returns what the `print` at an instruction shows.
+    /// Returns the text that the `print` at an instruction shows.
     fn printed(&self, pc: u32, situation: &ConcreteSituation<'_>) -> String {
         let Some(message) = self.messages.get(&pc) else {
             return String::new();
@@ -210,10 +211,10 @@ impl Code {
             layout: &self.layouts[self.bodies[pc as usize] as usize],
             locals: situation.locals,
         };
-        let facts = Facts {
+        let context = EvaluationContext {
             scope,
             cells: situation.cells,
         };
-        facts.message(message, &[])
+        context.message(message, &[])
     }
 }

@@ -1,4 +1,4 @@
-//! Where the processes of a state are: their places and locals, and the locks that they hold.
+//! The processes of a state: their places and locals, and the locks that they hold.
 
 use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, Narrator, ProcessId};
@@ -9,15 +9,15 @@ use crate::code::{Code, LabelPart, Op};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
 
-/// A position in a procedure or a process body.
-struct Standpoint<'a> {
+/// A position in the body of a procedure or process, with the locals of its frame.
+struct ActiveFrame<'a> {
     pc: u32,
     locals: &'a [i64],
 }
 
 impl Code {
-    /// Returns the step that starts at a mark, with its source text. A statement with several steps
-    /// is named in each of them.
+    /// Returns the place of the step that starts at a mark. If its statement has several steps, the
+    /// text says which access the step makes.
     pub(super) fn step_at(&self, mark: u32) -> Place {
         let (span, rest) = match self.ops.get(mark as usize) {
             Some(Op::Mark(step) | Op::Open(step)) => (
@@ -72,14 +72,14 @@ impl Machine {
     /// Returns the locals that can still matter to a live process, the outermost first.
     pub(super) fn live_locals(&self, process: ProcessId) -> Vec<Binding> {
         let mut all = Vec::new();
-        for standpoint in self.standpoints(process).iter().rev() {
-            self.locals_at(standpoint, &mut all);
+        for frame in self.active_frames(process).iter().rev() {
+            self.locals_at(frame, &mut all);
         }
         all
     }
 
     /// Returns the bodies that a process is in, the innermost first.
-    fn standpoints(&self, process: ProcessId) -> Vec<Standpoint<'_>> {
+    fn active_frames(&self, process: ProcessId) -> Vec<ActiveFrame<'_>> {
         let state = self.state.processes.get(process.index());
         let Some(state) = state.filter(|state| state.registers.life == Life::Alive) else {
             return Vec::new();
@@ -89,7 +89,7 @@ impl Machine {
         let mut all = Vec::new();
         for pc in state.code_positions() {
             let locals = &state.stack[frame..top];
-            all.push(Standpoint { pc, locals });
+            all.push(ActiveFrame { pc, locals });
             if frame > 0 {
                 // The return address and the caller's frame are stored before the frame.
                 (top, frame) = (frame - 2, state.stack[frame - 1] as usize);
@@ -98,15 +98,15 @@ impl Machine {
         all
     }
 
-    fn locals_at(&self, standpoint: &Standpoint<'_>, into: &mut Vec<Binding>) {
-        let Standpoint { pc, locals } = standpoint;
+    fn locals_at(&self, frame: &ActiveFrame<'_>, into: &mut Vec<Binding>) {
+        let ActiveFrame { pc, locals } = frame;
         let code = &self.code;
         let layout = &code.layouts[code.bodies[*pc as usize] as usize];
         let live = code.live.at(*pc);
         for (local, &first) in layout.names.iter().zip(&layout.slots) {
             let slots = first..first + local.len.unwrap_or(1);
             let matters = live.iter().any(|slot| slots.contains(&slot.at));
-            // The source does not name locals with a `$`.
+            // Locals with a `$` have no name in the source.
             if !matters || local.name.starts_with('$') {
                 continue;
             }

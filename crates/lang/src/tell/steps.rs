@@ -1,4 +1,5 @@
-//! Which places of a text are steps, and what each may touch; for editors.
+//! The places of a text where steps begin, with the variables that each step may touch, for
+//! editors.
 
 use mazurka_core::AccessKind;
 use mazurka_diagnostics::Span;
@@ -103,7 +104,7 @@ impl Code {
     }
 }
 
-/// `q.from` for `q[1].from`.
+/// Returns a name without indices: `q.from` for `q[1].from`.
 fn without_indices(name: &str) -> String {
     let mut depth = 0_u32;
     let mut kept = String::new();

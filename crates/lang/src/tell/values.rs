@@ -9,13 +9,14 @@ use crate::code::numbers::{arith, compare, negate, wrap};
 use crate::code::{Arith, Compare, Layout};
 use crate::tell::pretty::Scope;
 
-/// A state in which expressions have values: a frame, and shared memory.
-pub(crate) struct Facts<'a> {
+/// The context in which expressions are evaluated: a frame, and shared memory.
+pub(crate) struct EvaluationContext<'a> {
     pub scope: Scope<'a>,
     pub cells: &'a [i64],
 }
 
-/// Returns the locals that a temporal property mentions, by their names in it, with their values.
+/// Returns the locals that a temporal property mentions, with their names in the property and their
+/// values.
 pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> {
     let code = &*machine.code;
     let Some(frame) = code.layouts.last() else {
@@ -40,16 +41,16 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
         layout: &layout,
         locals: &locals,
     };
-    let facts = Facts {
+    let context = EvaluationContext {
         scope,
         cells: &machine.state.cells,
     };
     let mut found = Vec::new();
     for condition in property.parts() {
         let condition = &code.program.conditions[condition];
-        facts.collect([condition, condition], FactScope::Anywhere, &mut found);
+        context.collect([condition, condition], ShownVariables::Anywhere, &mut found);
     }
-    // The shared variables are shown with every state.
+    // Shared variables are omitted, because every state shows them.
     found.retain(|one| {
         layout
             .names
@@ -59,25 +60,25 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
     found
 }
 
-/// Which mentioned variables can be shown.
+/// The mentioned variables that can be shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FactScope {
+enum ShownVariables {
     Anywhere,
-    /// Shared variables were read earlier, and may have changed since.
+    /// Only locals: shared variables were read in an earlier step, and may have changed since.
     LocalsOnly,
 }
 
-impl Facts<'_> {
+impl EvaluationContext<'_> {
     /// Returns the variables that a condition mentions, with their values. `read` is the condition
-    /// as evaluated: with temporaries for values read in earlier steps.
+    /// as it was evaluated, with temporaries for values that were read in earlier steps.
     pub fn mentioned(&self, condition: &Expr, read: &Expr) -> Vec<Binding> {
         let mut found = Vec::new();
-        self.collect([condition, read], FactScope::Anywhere, &mut found);
+        self.collect([condition, read], ShownVariables::Anywhere, &mut found);
         found
     }
 
-    /// Returns a message with its values; variables of the failed condition have the values
-    /// that it saw.
+    /// Returns a message with its values. A variable of the failed condition has the value that the
+    /// condition has read.
     pub fn message(&self, message: &Message, seen: &[Binding]) -> String {
         message.with(|name, expr| {
             let value = match (&expr.kind, self.name(expr)) {
@@ -93,26 +94,31 @@ impl Facts<'_> {
         })
     }
 
-    fn collect(&self, [said, read]: [&Expr; 2], look: FactScope, found: &mut Vec<Binding>) {
-        match (&said.kind, &read.kind) {
+    fn collect(
+        &self,
+        [written, read]: [&Expr; 2],
+        shown: ShownVariables,
+        found: &mut Vec<Binding>,
+    ) {
+        match (&written.kind, &read.kind) {
             (ExprKind::Const(_), _) => {}
             (ExprKind::Local(_) | ExprKind::Shared(_), _) => {
-                self.add([said, read], look, found);
+                self.add([written, read], shown, found);
             }
             (ExprKind::Element(_, index) | ExprKind::LocalElement(_, index), _) => {
                 let inner = match &read.kind {
                     ExprKind::Element(_, read) | ExprKind::LocalElement(_, read) => read,
                     _ => index,
                 };
-                self.collect([index, inner], look, found);
-                self.add([said, read], look, found);
+                self.collect([index, inner], shown, found);
+                self.add([written, read], shown, found);
             }
             (ExprKind::Unary(_, a), ExprKind::Unary(_, b))
             | (ExprKind::Table(_, a), ExprKind::Table(_, b)) => {
-                self.collect([a, b], look, found);
+                self.collect([a, b], shown, found);
             }
             (ExprKind::Binary(op, a, b), ExprKind::Binary(_, c, d)) => {
-                self.collect([a, c], look, found);
+                self.collect([a, c], shown, found);
                 let decides = match op {
                     BinaryOp::And => Some(0),
                     BinaryOp::Or => Some(1),
@@ -120,20 +126,22 @@ impl Facts<'_> {
                 };
                 let left = self.value(c);
                 if decides.is_none() || self.is_known(d) || left.is_some() && left != decides {
-                    self.collect([b, d], look, found);
+                    self.collect([b, d], shown, found);
                 }
             }
             (ExprKind::If(a, b, c), ExprKind::If(d, e, f)) => {
-                self.collect([a, d], look, found);
+                self.collect([a, d], shown, found);
                 let holds = self.value(d);
                 for (pair, side) in [([b, e], true), ([c, f], false)] {
                     if self.is_known(pair[1]) || holds == Some(side.into()) {
-                        self.collect(pair.map(|one| &**one), look, found);
+                        self.collect(pair.map(|one| &**one), shown, found);
                     }
                 }
             }
-            // It was computed as a whole in an earlier step.
-            (_, ExprKind::Local(_)) => self.collect([said, said], FactScope::LocalsOnly, found),
+            // The expression was computed as a whole in an earlier step.
+            (_, ExprKind::Local(_)) => {
+                self.collect([written, written], ShownVariables::LocalsOnly, found)
+            }
             _ => {}
         }
     }
@@ -152,15 +160,15 @@ impl Facts<'_> {
         known
     }
 
-    fn add(&self, [said, read]: [&Expr; 2], look: FactScope, found: &mut Vec<Binding>) {
-        let shared = matches!(said.kind, ExprKind::Shared(_) | ExprKind::Element(..));
-        if shared && look == FactScope::LocalsOnly {
+    fn add(&self, [written, read]: [&Expr; 2], shown: ShownVariables, found: &mut Vec<Binding>) {
+        let shared = matches!(written.kind, ExprKind::Shared(_) | ExprKind::Element(..));
+        if shared && shown == ShownVariables::LocalsOnly {
             return;
         }
-        if let (Some(name), Some(value)) = (self.name(said), self.value(read))
+        if let (Some(name), Some(value)) = (self.name(written), self.value(read))
             && found.iter().all(|one| one.name != name)
         {
-            let value = self.show(value, said.ty);
+            let value = self.show(value, written.ty);
             found.push(Binding { name, value });
         }
     }

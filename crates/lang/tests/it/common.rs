@@ -1,4 +1,4 @@
-//! Prints a checked program as text, with every grouping shown.
+//! Prints a checked program as text, with parentheses around every operator.
 
 use mazurka_lang::hir::*;
 

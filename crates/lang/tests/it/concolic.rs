@@ -1,4 +1,4 @@
-//! Path conditions as the guarded-command paper prints them.
+//! Tests that path conditions are those that the guarded-command paper prints.
 
 use mazurka_lang::{Concolic, compile, load};
 
@@ -48,7 +48,7 @@ fn locals_are_substituted_away() {
 }
 
 #[test]
-fn what_operations_need_is_part_of_the_condition() {
+fn conditions_of_partial_operations_are_part_of_the_path() {
     let mut division = concolic("var x: int = 3 var a: int[2] = 0 process { a[0] := 6 / x }");
     assert_eq!(path(&mut division, "0"), "x != 0");
     let mut index = concolic("var i: int = 1 var a: int[2] = 0 process { a[i] := 7 }");

@@ -1,4 +1,4 @@
-//! Words of other languages: each gets a hint that shows what to write instead.
+//! Tests that words of other languages get a hint that shows what to write instead.
 
 use mazurka_lang::load;
 
@@ -65,7 +65,7 @@ fn statements_of_other_languages_get_a_hint() {
 
 /// With two steps, another process could run between the test and the change.
 #[test]
-fn what_reads_and_writes_is_shown_as_one_step() {
+fn hints_for_updates_show_one_step() {
     for call in [
         "try_lock(m)",
         "cas(x, 0, 1)",

@@ -1,4 +1,4 @@
-//! The formatter: what programs look like, and that nothing else changes.
+//! Tests the layout of the formatter, and that the formatter changes nothing else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn an_empty_text_stays_empty() {
 }
 
 #[test]
-fn mistakes_are_told_where_they_stand() {
+fn mistakes_have_their_places() {
     let source = "include \"a.maz\"\nprocess { x := }";
     let Err(Unformatted::Mistakes(mistakes)) = format(source) else {
         panic!("it has a mistake");
@@ -104,7 +104,7 @@ fn mistakes_are_told_where_they_stand() {
         (mistakes.len(), mistakes[0].code, place),
         (1, "M0101", (2, 16))
     );
-    // The mark of included files is valid only inside the tool.
+    // The user's text must not contain the mark of included files.
     assert!(format("\u{1e}1 a.maz\nprocess { skip }").is_err());
 }
 
@@ -130,15 +130,15 @@ fn programs() -> Vec<(PathBuf, String)> {
 
 #[test]
 fn all_programs_of_the_repository_are_laid_out() {
-    let mut wrong = Vec::new();
+    let mut differences = Vec::new();
     for (path, text) in programs() {
         let formatted = formatted(&text);
         let lines = text.split('\n').zip(formatted.split('\n')).enumerate();
         let differ = lines.filter(|(_, (is, should))| is != should);
-        let told = |(at, (is, should))| {
+        let describe = |(at, (is, should))| {
             format!("{}:{}: `{is}` should be `{should}`", path.display(), at + 1)
         };
-        wrong.extend(differ.map(told));
+        differences.extend(differ.map(describe));
         assert_eq!(
             text.lines().count(),
             formatted.lines().count(),
@@ -147,17 +147,17 @@ fn all_programs_of_the_repository_are_laid_out() {
         );
     }
     assert!(
-        wrong.is_empty(),
+        differences.is_empty(),
         "say mazurka fmt corpus examples:\n{}",
-        wrong.join("\n")
+        differences.join("\n")
     );
 }
 
-/// Returns what the checker makes of a program, without places.
+/// Returns the checked program as text, without places.
 fn meaning(source: &str) -> String {
     let read = &mut |_: &str| Ok(String::new());
     let shown = format!("{:?}", load(&expand(source, read), &[]));
-    // Maps by place follow, in no fixed order.
+    // The rest contains maps by place, in no fixed order.
     let shown = shown.split(", orders: {").next().unwrap_or_default();
     let mut parts = shown.split("Span { start: ");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -183,7 +183,7 @@ fn comments(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the text with other blanks: `choices` says what replaces each run of blanks.
+/// Returns the text with other blanks. `choices` determines the replacement of each run of blanks.
 fn respaced(text: &str, choices: &[u8], commented: bool) -> String {
     let mut choices = choices.iter().cycle();
     let mut out = String::new();

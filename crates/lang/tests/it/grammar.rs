@@ -1,4 +1,4 @@
-//! Every form of the grammar, parsed as the language description says.
+//! Tests every form of the grammar against the language description.
 
 use crate::common::Dump;
 use mazurka_lang::hir::{Atomicity, ExprKind, Program, Type};
@@ -272,7 +272,7 @@ fn semicolons_and_comments_between_declarations() {
 }
 
 #[test]
-fn instances_are_folded_each_for_itself() {
+fn constants_are_folded_in_each_instance() {
     let source =
         "var a: int[4] = 0 process p (i in 0..3) { a[i + 1] := i * 2; for j in i..3 { skip } }";
     let program = program(source);
@@ -574,7 +574,7 @@ fn figures_of_the_papers_can_be_pasted() {
         .collect();
     use mazurka_lang::hir::Type::{Bool, Int};
     assert_eq!(types, [("x", Int), ("y", Int), ("flag", Bool)]);
-    // Its Example 2, in parallel, with the state on a separate line in one variant.
+    // Its Example 2 has parallel processes. One variant has the state on a separate line.
     for text in [
         "x ↦ 1, y ↦ 2, { x := x+1 ∥ y := 3 }",
         "x ↦ 1, y ↦ 2\n{ x := x+1 ∥ y := 3 }",
@@ -606,7 +606,7 @@ fn figures_of_the_papers_can_be_pasted() {
         format!("{:?}", program.processes[0].body).replace(|c: char| c.is_ascii_digit(), "")
     };
     assert_eq!(code(new), code(spawn));
-    // A procedure may have that name.
+    // A procedure may have the name `new`.
     let called = "var x: int = 0 proc new(k: int) { x := k } process { new(3) }";
     assert!(mazurka_lang::load(called, &[]).is_ok());
     // Mistakes are reported, without a panic.
@@ -640,7 +640,7 @@ fn an_inner_scope_takes_precedence() {
     assert!(machine.is_final());
     let values: Vec<i64> = (0..3).map(|cell| machine.value(cell)).collect();
     assert_eq!(values, [2, 6, 5]);
-    // The warning about an unread variable is about the local, not about the variable it hides.
+    // The warning about an unread variable names the local, not the variable that the local hides.
     let unread = "var x: int = 0 ensures x == 1
         process { { let x = 5; skip }; x := 1 }";
     let program = mazurka_lang::load(unread, &[]).expect("a program");

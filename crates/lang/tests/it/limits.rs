@@ -1,10 +1,11 @@
-//! Hostile and very large input: a diagnostic or a program in a short time, without stack overflow.
+//! Tests hostile and very large input: the result is a diagnostic or a program, in a short time and
+//! without stack overflow.
 
 use std::time::{Duration, Instant};
 
 use mazurka_lang::load;
 
-/// Returns the codes of the mistakes, each once.
+/// Returns the codes of the mistakes, without repetitions.
 fn codes(source: &str) -> Vec<&'static str> {
     let start = Instant::now();
     let mut codes: Vec<&str> = match load(source, &[]) {
@@ -22,7 +23,7 @@ fn codes(source: &str) -> Vec<&'static str> {
     };
     codes.sort_unstable();
     codes.dedup();
-    // Generous, for debug builds on a busy machine; quadratic code takes minutes.
+    // The limit is generous, for debug builds on a busy machine; quadratic code takes minutes.
     let time = start.elapsed();
     assert!(time < Duration::from_secs(20), "{time:?}");
     codes
@@ -84,7 +85,7 @@ fn deep_statements() {
         let text = format!("{}{{ skip }}{}", open.repeat(MANY), close.repeat(MANY));
         assert_eq!(codes(&statement(&text)), ["M0407"], "{open}");
         let text = format!("{}{{ skip }}", open.repeat(MANY));
-        // Guards need no closing bracket; the others are left open here.
+        // Guards need no closing bracket; all other forms are unclosed here.
         let found = codes(&statement(&text));
         assert!(!found.is_empty(), "{open}");
     }
@@ -104,7 +105,7 @@ fn deepest_allowed_programs_can_be_walked_and_dropped() {
     assert_eq!(codes(&statement(&text)), [""; 0]);
 }
 
-/// Returns how often a text may be nested around another.
+/// Returns how often the text `open … close` may be nested around `inner`.
 fn deepest(before: &str, (open, inner, close): (&str, &str, &str)) -> usize {
     let fits = |times: usize| {
         let (open, close) = (open.repeat(times), close.repeat(times));
@@ -121,7 +122,7 @@ fn deepest(before: &str, (open, inner, close): (&str, &str, &str)) -> usize {
 
 #[test]
 fn every_nesting_goes_as_deep_as_the_message_says() {
-    // 128 statements: 127 around the innermost, of any kind.
+    // The limit is 128 statements: 127 around the innermost one.
     for (open, close) in [
         ("{ ", " }"),
         ("(", ")"),
@@ -155,7 +156,7 @@ fn every_nesting_goes_as_deep_as_the_message_says() {
         };
         assert_eq!(deepest("", (open, inner, close)), 127, "{open}");
     }
-    // 256 operators and brackets, and their operand.
+    // The limit is 256: 255 operators and brackets, and their operand.
     for (open, close, each) in [
         ("(", ")", 1),
         ("-", "", 1),
@@ -277,9 +278,9 @@ fn programs_that_expand_too_far() {
     assert_eq!(codes(&statement(&text)), ["M0410"]);
 }
 
-/// Expanded code may grow with each declaration, in size and in depth.
+/// The size and depth of expanded code may grow with each declaration.
 #[test]
-fn what_is_written_out_is_limited() {
+fn expanded_code_is_limited() {
     let codes = |source: &str| -> Vec<&str> {
         let mistakes = load(source, &[]).err().unwrap_or_default();
         mistakes.iter().map(|mistake| mistake.code).collect()
@@ -297,7 +298,7 @@ fn what_is_written_out_is_limited() {
     assert!(codes(&(structs + end)).contains(&"M0410"));
     assert!(codes(&(functions + end)).contains(&"M0410"));
     assert_eq!(codes(&(deep + end))[0], "M0407");
-    // Each argument is named twice, so its size doubles.
+    // The body names its argument twice, so each call doubles the size.
     let calls = format!("{}x{}", "f(".repeat(60), ")".repeat(60));
     let doubled = "fn f(a: int): int { a + a } var x: int = 0 process { x := ";
     assert!(codes(&format!("{doubled}{calls} }}")).contains(&"M0410"));

@@ -1,4 +1,4 @@
-//! Synchronisation objects: their words can still be names, and the labels of their steps.
+//! Tests that the keywords of synchronisation objects can be names, and the labels of steps.
 
 use std::sync::Arc;
 
@@ -48,12 +48,12 @@ fn the_words_are_names_elsewhere() {
 }
 
 #[test]
-fn steps_are_told_as_they_were_written() {
+fn labels_show_operations_as_written() {
     let source = "lock m cond c semaphore s = 1 var x: int = 0
 process a { lock(m); while x == 0 { wait(c, m) } unlock(m) }
 process b { acquire(s); lock(m); x := 1; signal(c); unlock(m); let ok = try acquire(s); assert !ok }";
-    let told = labels(source, "0 0 0 1 1 1 1=0 1 0 0 0 1");
-    let wanted = [
+    let shown = labels(source, "0 0 0 1 1 1 1=0 1 0 0 0 1");
+    let expected = [
         "lock(m)",
         "x == 0",
         "wait(c, m)",
@@ -67,11 +67,11 @@ process b { acquire(s); lock(m); x := 1; signal(c); unlock(m); let ok = try acqu
         "unlock(m)",
         "let ok = try acquire(s)",
     ];
-    let short: Vec<&str> = told
+    let short: Vec<&str> = shown
         .iter()
         .map(|label| label.trim_end_matches(" ▷ skip"))
         .collect();
-    assert_eq!(short, wanted);
+    assert_eq!(short, expected);
 }
 
 #[test]
@@ -82,59 +82,59 @@ process b { let ok = try lock(m); write_lock(l); skip <| ok |> skip }";
     let mut machine = machine(source);
     machine.narrate(&"0 1".parse().unwrap()).unwrap();
     let waiting = machine.waiting();
-    let told: Vec<_> = waiting
+    let shown: Vec<_> = waiting
         .iter()
         .map(|w| (w.what.as_str(), w.held_by.as_deref()))
         .collect();
     assert_eq!(
-        told,
+        shown,
         [("`lock(m)`", Some("1")), ("`write_lock(l)`", Some("0"))]
     );
 }
 
 #[test]
-fn what_is_not_held_is_not_given_back() {
+fn a_release_of_a_lock_that_is_not_held_fails() {
     let source = "rwlock l process { read_unlock(l) }";
     let run = machine(source).narrate(&"0".parse().unwrap()).unwrap();
-    let said = run.steps[0].mishap.as_deref();
+    let mishap = run.steps[0].mishap.as_deref();
     assert_eq!(
-        said,
+        mishap,
         Some("`read_unlock` of a lock that the process does not hold")
     );
 }
 
 #[test]
-fn a_select_tells_what_was_chosen_and_what_it_waits_for() {
+fn labels_of_select_show_the_chosen_alternative() {
     let source = "chan c[1]: int semaphore s = 0 var x: int = 0
 process a {
   select { c ? x |> skip [] x == 5 |> x := 6; x := 7 [] acquire(s) |> skip }
   select { x == 9 |> skip [] else |> x := 1 }
 }
 process b { x := 5; c ! 3 }";
-    let told = labels(source, "1 0=0 0 0");
+    let shown = labels(source, "1 0=0 0 0");
     assert_eq!(
-        told[1..],
+        shown[1..],
         ["select x == 5 |> x := 6", "x := 7", "select else"]
     );
-    let told = labels(source, "1 1 0=0");
-    assert_eq!(told[2], "select c ? x");
+    let shown = labels(source, "1 1 0=0");
+    assert_eq!(shown[2], "select c ? x");
     let waiting = machine(source).waiting();
     assert_eq!(waiting[0].what, "`(c ? x) || x == 5 || acquire(s)`");
 }
 
 #[test]
-fn what_is_printed_is_shown_and_no_step() {
+fn printed_text_is_shown_and_print_is_no_step() {
     let source = "var x: int = 0
 process a (me in 0..2) { print \"a{me}\"; x := x + 1; print \"{{x}} is {x}\" }
 process b { print \"over\" }";
     let run = machine(source).narrate(&"1 0".parse().unwrap()).unwrap();
     let printed: Vec<_> = run.steps.iter().map(|step| &step.printed[..]).collect();
-    let wanted: [&[&str]; 2] = [&["b: over", "a1", "{x} is 1"], &["a0", "{x} is 2"]];
-    assert_eq!(printed, wanted);
+    let expected: [&[&str]; 2] = [&["b: over", "a1", "{x} is 1"], &["a0", "{x} is 2"]];
+    assert_eq!(printed, expected);
 }
 
 #[test]
-fn labels_stand_in_runs_and_in_properties() {
+fn runs_and_properties_use_labels() {
     let source = "var x: int = 0 lock m
 process a {
   lock(m);
@@ -156,20 +156,20 @@ process a {
 }
 
 #[test]
-fn operations_within_a_step_are_told_as_they_were_written() {
+fn labels_show_operations_within_a_step_as_written() {
     let source = "semaphore s = 1 lock m cond c var x: int = 0 var ok: bool = false
 process a { x == 0 |> acquire(s); atomic { release(s); x := 1 }; ok := try lock(m) <| x == 2 |> skip }";
-    let told = labels(source, "0 0 0");
-    let wanted = [
+    let shown = labels(source, "0 0 0");
+    let expected = [
         "x == 0 ▷ acquire(s)",
         "release(s); x := 1",
         "!(x == 2) ▷ skip",
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(shown, expected);
 }
 
 #[test]
-fn what_processes_hold_is_told() {
+fn held_objects_are_listed() {
     let source = "rwlock l[2] lock m chan c[1]: E enum E { A, B, C } var ok: bool = false
 process a { read_lock(l[1]); ok := try lock(m); c ! C }
 process b { write_lock(l[0]) }";

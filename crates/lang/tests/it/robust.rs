@@ -1,4 +1,4 @@
-//! Any file content: no panic, termination, and places that lie in the file.
+//! Tests arbitrary file contents: there is no panic, loading ends, and all places are in the file.
 
 use mazurka_lang::{expand, load};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 #[path = "../../../../fuzz/src/maz.rs"]
 mod maz;
 
-/// Loads a text and looks up every place that is mentioned; the same for a text that includes it.
+/// Loads a text, and a text that includes it, and looks up every place in the results.
 fn check(source: &str) {
     maz::read(source);
     if source.contains("include") || source.contains('\u{1e}') {
@@ -143,7 +143,7 @@ fn truncation_anywhere() {
             check(&source[..at]);
             check(&source[at..]);
         }
-        // Cuts in the middle of a character, as in a damaged file.
+        // Cut in the middle of a character, as in a damaged file.
         for at in 0..source.len() {
             check(&String::from_utf8_lossy(&source.as_bytes()[..at]));
         }

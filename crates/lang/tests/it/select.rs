@@ -1,5 +1,5 @@
-//! `select`: where its alternatives end, what belongs to the step of the choice, and how
-//! runs are told.
+//! Tests `select`: the ends of its alternatives, the statements of the choosing step, and the
+//! labels of runs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn machine(source: &str) -> Machine {
 }
 
 #[test]
-fn a_text_does_not_part_a_choice_from_what_it_guards() {
+fn a_print_does_not_separate_a_choice_from_its_statement() {
     for body in [
         "free := false",
         "print \"took\"; free := false",
@@ -35,13 +35,14 @@ fn a_text_does_not_part_a_choice_from_what_it_guards() {
             .expect("the assignment to x");
         assert_eq!(machine.status(ProcessId(0)), Status::Ended, "{body}");
     }
-    // Nor does a ghost assignment.
+    // A ghost assignment does not separate them either.
     let source = "var free: bool = true ghost var g: int = 0 ensures g == 1 \
         process { select { free |> g := 1; free := false [] else |> end } }";
     let run = machine(source).narrate(&"0=0".parse().unwrap()).unwrap();
     let state: Vec<&str> = run.state.iter().map(|binding| &*binding.value).collect();
     assert_eq!(state, ["false", "1"]);
-    // What follows `else` belongs to the step too, and is shown with it.
+    // The first statement after `else` belongs to the step, and a text before it is shown with the
+    // step.
     let source =
         "var x: int = 0 process { select { x == 1 |> skip [] else |> print \"{x}\"; x := 2 } }";
     let run = machine(source).narrate(&"0".parse().unwrap()).unwrap();
@@ -102,7 +103,7 @@ fn every_statement_may_stand_before_the_next_alternative() {
     machine(
         "var x: int = 0 proc p() { select { x == 0 |> return [] x == 1 |> skip } } process { p() }",
     );
-    // The keywords are names there, too.
+    // Keywords such as `break` are names in an alternative, too.
     machine(
         "var break: int[2] = 0 process { select { break[0] == 0 |> break[1] := 1 [] break[1] == 0 |> break[0] := break[1] [] break[0] == 1 |> skip } }",
     );

@@ -1,4 +1,4 @@
-//! The text about a step stays short, however much the step does.
+//! Tests the texts about steps and mishaps, and that the label of a long step is short.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ fn first_step(source: &str) -> Step {
 }
 
 #[test]
-fn of_many_actions_the_first_are_told() {
+fn labels_show_the_first_of_many_actions() {
     let step = first_step(
         "var x, y: int = 0 process { atomic { for i in 0..5000 { x := x + 1 }; y := x } }",
     );
     assert!(step.label.starts_with("x := x + 1; x := x + 1; "));
     assert!(step.label.len() < 2000, "{}", step.label);
-    let told = step.label.matches("x := x + 1").count();
+    let shown = step.label.matches("x := x + 1").count();
     let more = step.label.rsplit("… and ").next().expect("an end");
     let more: usize = more.trim_end_matches(" more").parse().expect("a number");
-    // The omitted ones include `y := x`.
-    assert!(told + more > 5000, "{told} and {more}");
-    // First reads and changes are complete.
+    // The omitted actions include `y := x`.
+    assert!(shown + more > 5000, "{shown} and {more}");
+    // The first reads and the changes are not shortened.
     let reads: Vec<_> = step.reads.iter().map(|r| (&*r.name, &*r.value)).collect();
     assert_eq!(reads, [("x", "0")]);
     let change = |c: &mazurka_core::record::Change| (c.name.clone(), c.from.clone(), c.to.clone());
@@ -43,7 +43,7 @@ fn locks_do_not_change_and_elements_do() {
 }
 
 #[test]
-fn a_state_is_told_element_by_element() {
+fn a_state_shows_the_elements_of_arrays() {
     let source = "var a: int[3] = 1 var b: bool = true process { a[1] := -2 }";
     let program = load(source, &[]).expect("a program");
     let code = compile(&program, source).expect("code");
@@ -98,7 +98,7 @@ fn values_are_those_of_the_frame_in_which_it_failed() {
         process { let n = 5; check(n + 1); x := n }";
     let (_, values) = failure(source, "0 0");
     assert_eq!(pairs(&values), [("twice", "12"), ("x", "6")]);
-    // Before any step, in a process without steps.
+    // The process fails before its first step.
     let (_, values) = failure("process { let s = 4; assert s == 0 }", "");
     assert_eq!(pairs(&values), [("s", "4")]);
 }
@@ -108,7 +108,7 @@ fn a_condition_that_is_read_in_several_steps_is_shown_as_it_was_read() {
     let source = "atomicity access var x, y: int = 0
         process { assert x == y }
         process { x := 7; y := 1 }";
-    // Process 0 reads x; then both are written; then it reads y.
+    // Process 0 reads x, then process 1 writes both, then process 0 reads y.
     let (message, values) = failure(source, "0 1 1 0");
     assert_eq!(message, "assertion failed: `assert x == y`");
     assert_eq!(pairs(&values), [("x", "0"), ("y", "1")]);
@@ -144,7 +144,7 @@ fn only_the_sides_that_were_evaluated_are_shown() {
         let (_, values) = failure(&source, schedule);
         assert_eq!(pairs(&values), expected, "{test}");
     }
-    // As it was read: y is written before it is read, x after.
+    // The values are those that were read: y is written before it is read, x after it was read.
     let source = "atomicity access var x, y: int = 0
         process { assert x == 1 || y == 1 }  process { x := 7; y := 2 }";
     let (_, values) = failure(source, "0 1 1 0");
@@ -169,15 +169,15 @@ fn messages_name_values() {
           assert x <= MOST, "client {me} saw {x} > {MOST}, {a[i]}, {a[0]} {{and}} {b}\n\"}\""
         }"#;
     let (message, _) = failure(source, "0");
-    let said = "assertion failed: client 5 saw 4 > 3, 8, 7 {and} true\n\"}\"";
-    assert_eq!(message, said);
+    let expected = "assertion failed: client 5 saw 4 > 3, 8, 7 {and} true\n\"}\"";
+    assert_eq!(message, expected);
     let (message, values) = failure(r#"process { let k = 2; error "k is {k}" }"#, "");
     assert_eq!(message, "error: k is 2");
     assert_eq!(values, []);
 }
 
 #[test]
-fn a_message_says_what_the_condition_saw() {
+fn messages_have_the_values_of_their_condition() {
     let source = r#"atomicity access var x, y: int = 0
         process { assert x == y, "{x} is not {y}" }
         process { x := 7; y := 1 }"#;
@@ -190,7 +190,7 @@ fn labels_name_constants_and_not_parameters() {
     let label = |source: &str| first_step(source).label;
     let source = "const M = 2 var st: int[3] = 0 process (p in 1..2) { st[p] == 0 |> st[p] := M }";
     assert_eq!(label(source), "st[1] == 0 ▷ st[1] := M");
-    // A folded expression has no name of its own.
+    // A folded expression has no name.
     let source = "const M = 2 var x: int = 0 process (p in 1..2) { x := M + p }";
     assert_eq!(label(source), "x := 3");
 }
@@ -202,11 +202,11 @@ fn labels_name_the_procedure() {
 }
 
 #[test]
-fn an_atomic_block_says_what_it_does() {
+fn labels_of_atomic_blocks_show_their_actions() {
     let source = "var x, y, z: int = 0 process {
         atomic { await z == 0; if x == 0 { y := 1 } else { y := 2 }; if y > 0 { z := 3 } } }";
     assert_eq!(first_step(source).label, "z == 0 ▷ y := 1; z := 3");
-    // One condition is short, and so is a block that does nothing else.
+    // A single condition is shown, and so are the conditions of a block without actions.
     let one = "var x: int = 0 process { atomic { if x == 0 { x := 1 } } }";
     assert_eq!(first_step(one).label, "x == 0 ▷ x := 1");
     let none =

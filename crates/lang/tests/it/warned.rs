@@ -1,11 +1,11 @@
-//! Warnings about programs that run.
+//! Tests the warnings about programs without mistakes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use mazurka_lang::load;
 
-/// Returns the codes of the warnings about a text, each with the text that it points at.
+/// Returns the codes of the warnings about a program, each with the text at its place.
 #[track_caller]
 fn warned(source: &str) -> Vec<(&'static str, &str)> {
     let program = load(source, &[]).expect("a program");
@@ -14,7 +14,7 @@ fn warned(source: &str) -> Vec<(&'static str, &str)> {
 }
 
 #[test]
-fn what_is_never_used_is_warned_about() {
+fn unused_declarations_cause_warnings() {
     let cases: &[(&str, &[(&str, &str)])] = &[
         ("var x, y: int = 0  process { x := 1 }", &[("W0101", "y")]),
         (
@@ -53,9 +53,9 @@ fn what_is_never_used_is_warned_about() {
 }
 
 #[test]
-fn what_is_of_use_is_not_warned_about() {
+fn used_declarations_cause_no_warnings() {
     let fine = [
-        // All variables are observed in final states, or those that are named.
+        // By default all variables are observed in final states, otherwise those that are named.
         "var x: int = 0  process { x := 1 }",
         "var x: int = 0  observe x  process { x := 1; assert true }",
         "var x: int = 0  expects deterministic  process { x := 1; assert true }",
@@ -63,10 +63,10 @@ fn what_is_of_use_is_not_warned_about() {
         "var x: int = 0  prove \"[*] x == 1\"  process { x := 1; assert true }",
         // A constant may be used in other constants, sizes, ranges and bounds.
         "const N = 1  const M = N + 1  var x: int = 0  process p (i in 0..M) { x := i }",
-        // A process without instances uses what it names.
+        // A process without instances uses the names in its body.
         "const N = 0  lock m  var x: int = 0  proc q() { x := 1 }
          process p (i in 0..N) { lock(m); q(); let t = x; x := t; unlock(m) }",
-        // A loop counter counts even if it is not read, and a parameter is there for the callers.
+        // A loop counter counts rounds even if it is not read, and callers need a parameter.
         "var x: int = 0  proc q(n: int) { x := 1 }  process { for i in 0..3 { q(1) } }",
         "var x: int = 0  proc q() { x := 1 }  process { let h = spawn q(); join h }",
         "var x: int = 0  process { let _t = x }",

@@ -1,10 +1,10 @@
-//! Wrong programs and the mistakes that are reported.
+//! Tests the mistakes that are reported for wrong programs.
 //!
-//! `tests/wrong/<code>-<slug>.maz` is a program. The `.txt` beside it is what [`load`] reports, or
-//! if that reports nothing, [`compile`], or then
-//! [`Unknowns::refused`](mazurka_lang::Unknowns::refused). `UPDATE_EXPECT=1 cargo test -p
-//! mazurka-lang` writes the `.txt` again; read the difference before you commit it. A first line
-//! `// --set N=8` gives settings.
+//! `tests/wrong/<code>-<slug>.maz` is a program. The `.txt` file with the same name contains the
+//! mistakes that [`load`] reports; if there are none, those of [`compile`]; if there are none
+//! either, those of [`Unknowns::refused`](mazurka_lang::Unknowns::refused). `UPDATE_EXPECT=1 cargo
+//! test -p mazurka-lang` writes the `.txt` files; read the difference before you commit it. A first
+//! line `// --set N=8` gives settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -48,7 +48,7 @@ fn settings(source: &str) -> Vec<Setting> {
 }
 
 fn mistakes(source: &str) -> Vec<Diagnostic> {
-    // An unknown value is a mistake only for commands that need all values.
+    // Only commands that need all values report an unknown value.
     let known = load(source, &settings(source)).and_then(|program| {
         compile(&program, source)?;
         Ok(program.unknowns().refused())
@@ -96,8 +96,8 @@ fn every_fixture_is_reported_as_expected() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// One mistake, one diagnostic, with the code in the file name. A fixture whose slug starts with
-/// `many` shows several.
+/// Each fixture has one mistake, with the code in its file name, and gets one diagnostic. A fixture
+/// whose slug starts with `many` gets several.
 #[test]
 fn one_mistake_is_reported_once() {
     for path in fixtures() {
@@ -167,20 +167,20 @@ fn every_code_is_documented_and_shown() {
         .iter()
         .filter_map(|path| path.file_name()?.to_str()?.get(..5).map(str::to_owned))
         .collect();
-    // `limits.rs` makes a thousand mistakes.
+    // `limits.rs` tests M0411 with a thousand mistakes.
     shown.insert("M0411".to_owned());
     assert_eq!(used, documented, "used against docs/diagnostics.md");
     assert_eq!(used, shown, "used against tests/wrong");
 }
 
-/// The codes that are deliberately used in several files, because they mean the same mistake.
+/// The codes that are deliberately used in several files, because each use means the same mistake.
 const FOUND_IN_SEVERAL: &[&str] = &[
     "M0002", "M0101", "M0109", "M0201", "M0203", "M0204", "M0301", "M0302", "M0305", "M0306",
     "M0307", "M0308", "M0310", "M0311", "M0313", "M0314", "M0406", "M0407", "M0408", "M0410",
     "M0428",
 ];
 
-/// Two authors who take the next free code at the same time use it in different files.
+/// If two changes take the next free code at the same time, it is used in different files.
 #[test]
 fn no_code_has_two_meanings_by_accident() {
     let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
@@ -194,7 +194,7 @@ fn no_code_has_two_meanings_by_accident() {
             }
             let text = read(&path);
             let code = text.split("#[cfg(test)]\nmod tests").next();
-            // Comments and examples name codes, too.
+            // Comments may mention codes, so they are skipped.
             let lines = code.into_iter().flat_map(str::lines);
             for line in lines.filter(|line| !line.trim_start().starts_with("//")) {
                 for quoted in line.split('"').filter(|quoted| quoted.len() == 5) {
@@ -219,11 +219,12 @@ fn no_code_has_two_meanings_by_accident() {
     }
 }
 
-/// The codes whose examples are not programs: they would be too long, or name another file.
+/// The codes whose examples are not programs, because they would be too long or include another
+/// file.
 const NOT_PROGRAMS: &[&str] = &["M0407", "M0411", "M0431"];
 
-/// Returns what an example of the documentation may stand for: a program, declarations without a
-/// process, or statements of a process.
+/// Returns the programs that an example of the documentation may represent: the example itself, the
+/// example with a process, and a process with the example as its statements.
 fn completed(example: &str) -> [String; 3] {
     [
         example.to_owned(),
@@ -249,7 +250,7 @@ fn documented_examples_have_the_mistake_and_their_repairs_have_none() {
             .collect();
         assert_eq!(examples.len(), 2, "{code} needs an example and its repair");
         let (wrong, repaired) = (completed(examples[0]), completed(examples[1]));
-        // A variable may have no initial value, unless that is the mistake.
+        // A repaired example may have a variable without initial value, unless that is the mistake.
         let allowed = |found: &str| found == "M0601" && code != "M0601";
         let shown = wrong.iter().zip(&repaired).any(|(wrong, repaired)| {
             codes(wrong).contains(&code) && codes(repaired).iter().all(|found| allowed(found))

@@ -1,13 +1,13 @@
-//! Checks a proof. The checker knows the rules but no strategy: it derives each sequent again by
-//! the recorded rule, compares the sequent with the file, and asks each question again. It makes
-//! steps by code of its own (`step.rs`). It shares with the search the representation of states,
-//! the meaning of expressions and first-order formulas, the variables that a statement mentions,
-//! and the rendering of sequents.
+//! Checks a proof. The checker contains the rules but no strategy: it derives each sequent again by
+//! the recorded rule, compares the sequent with the file, and decides each question again. It has a
+//! separate implementation of steps (`step.rs`). It shares with the search the representation of
+//! states, the meaning of expressions and first-order formulas, the variables that a statement
+//! mentions, and the rendering of sequents.
 //!
-//! A merge is accepted if both goals say the same and their paths are permutations in which
+//! A merge is accepted if both goals have equal states and their paths are permutations in which
 //! conflicting steps keep their order. The accesses recorded for a step must be those that its
-//! statement mentions, and include those that the step makes here. Goals may lead back to others:
-//! `loops.rs` explains why that is sound if a SCHEDULE lies on every cycle.
+//! statement mentions, and include those that the checker's step makes. A goal may lead back to an
+//! earlier goal: `loops.rs` explains why this is sound if every cycle contains a SCHEDULE.
 
 mod step;
 
@@ -29,10 +29,10 @@ use crate::world::{Branch, World};
 use crate::{DeadlockFree, Formula, Theorem};
 use step::Machine;
 
-/// Why a proof is rejected.
+/// The reason why a proof is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// It has another version.
+    /// The proof has another version.
     #[error("this proof has version {0}, and this Mazurka checks version {VERSION}")]
     Version(u32),
     /// The formula is not split correctly.
@@ -61,8 +61,8 @@ struct Checker<'p, 's> {
 
 type Checked<T = ()> = Result<T, String>;
 
-/// Checks a proof, unless the watch returns an error at a goal. Returns what it shows about
-/// deadlocks.
+/// Checks a proof, and stops if `watch` returns an error at a goal. Returns what the proof shows
+/// about deadlocks.
 pub(crate) fn check(
     proof: &Proof,
     theorem: &Theorem<'_>,
@@ -86,7 +86,7 @@ pub(crate) fn check(
         return Err(Rejected::Root("its statements are others".to_owned()));
     }
     let shown = checker.roots(theorem.formula).map_err(Rejected::Root)?;
-    // Every goal is derived from an earlier one.
+    // Every goal is derived from an earlier goal.
     for at in 0..proof.goals.len() {
         watch(at)?;
         checker.goal(at).map_err(|why| Rejected::Goal(at, why))?;
@@ -112,7 +112,8 @@ impl<'p> Checker<'p, '_> {
         Ok(shown)
     }
 
-    /// Derives the questions and goals of the parts of a formula; the goals have these numbers.
+    /// Derives the questions and goals of the parts of a formula. `goals`: the numbers of the
+    /// goals.
     fn parts(
         &mut self,
         parts: Vec<Part>,
@@ -147,7 +148,7 @@ impl<'p> Checker<'p, '_> {
         Ok((leaves, boxes))
     }
 
-    /// Adds the context of a box, which must be the next one in the file.
+    /// Adds the context of a box, which must be the next context in the file.
     fn context(&mut self, context: Context) -> Checked<usize> {
         let at = self.contexts.len();
         if self.proof.contexts.get(at) != Some(&self.world.names().context(&context)) {
@@ -157,7 +158,7 @@ impl<'p> Checker<'p, '_> {
         Ok(at)
     }
 
-    /// Asks a question, which must be proved.
+    /// Decides a question, and rejects the proof if it is not proved.
     fn ask(
         &mut self,
         what: Subject,
@@ -191,7 +192,7 @@ impl<'p> Checker<'p, '_> {
             .collect()
     }
 
-    /// Asks the questions whether the step that was just made does not fail.
+    /// Decides the questions whether the step that was just made cannot fail.
     fn faults(&mut self, context: usize) -> Checked<Vec<LeafRecord>> {
         let known = self.contexts[context].known.clone();
         let obligations = std::mem::take(&mut self.world.obligations).into_iter();
@@ -202,7 +203,7 @@ impl<'p> Checker<'p, '_> {
         obligations.map(ask).collect()
     }
 
-    /// Asks the questions whether the file's invariants hold after a step.
+    /// Decides the questions whether the file's invariants hold after a step.
     fn invariants(&mut self, goal: &Sequent<'p>) -> Checked<Vec<LeafRecord>> {
         let mut all = self.world.invariants(&goal.state, false);
         all.retain(|&(_, must)| must != Term::TRUE);
@@ -228,7 +229,7 @@ impl<'p> Checker<'p, '_> {
         }
     }
 
-    /// Returns the state of a goal that was derived already, at the same points.
+    /// Returns the state of another goal, which must be derived already and be at the same points.
     fn other(&self, at: usize, goal: &Sequent<'p>) -> Checked<State<'p>> {
         let other = self.derived.get(at).and_then(Option::as_ref);
         let same = |other: &&Sequent<'p>| {
@@ -238,8 +239,8 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// Requires that every cycle has a step. If other goals lead to a goal without a step, this
-    /// goal must be scheduled, be closed, or lead only to inner boxes.
+    /// Requires that a goal to which another goal leads without a step is scheduled, is closed, or
+    /// leads only to inner boxes. So every cycle has a step.
     fn rests(&self, at: usize) -> Checked {
         use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
@@ -414,7 +415,7 @@ impl<'p> Checker<'p, '_> {
         if pairs.iter().any(|&(a, b)| terms.sort(a) != terms.sort(b)) {
             return Err("a value is of another type".to_owned());
         }
-        // The values that were replaced in the other goal are recognised by their names.
+        // The names of the values that were replaced in the other goal end with its number.
         let mark = format!("'{to}");
         let map = pairs.iter().copied().filter(|&(their, _)| {
             let variable = terms.variable_of(their);

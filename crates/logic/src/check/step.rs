@@ -1,8 +1,10 @@
-//! The steps of threads again: the effect of each statement on a state, independent of the search.
+//! The steps of threads for the checker: the effect of each statement on a state, implemented
+//! independently of the search.
 //!
 //! The remaining work of a thread is a stack, and [`Machine::execute_item`] executes the item on
-//! top, in all ways that it can go. A step is one such item and the local work after it; within a
-//! guard it is the first step of the guarded statement; within an atomic block, all of it.
+//! top and returns all branches. A step is one such item and the local work after it. The step of a
+//! guard includes the first step of the guarded statement, and the step of an atomic block is the
+//! whole block.
 
 use mazurka_core::{Access, ProcessId};
 use mazurka_lang::hir::{LocalId, Spawned, Stmt, StmtKind, Type};
@@ -15,10 +17,10 @@ use crate::pool::WorkItem::{Again, Count, Do, Return, Round};
 use crate::pool::{FrameRef, State, Thread, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
-/// Limit on the work of one step.
+/// The greatest amount of work in one step.
 const MOST: usize = 50_000;
 
-/// Makes a step.
+/// The executor of one step.
 pub(super) struct Machine<'a, 'p> {
     world: &'a mut World<'p>,
     work: usize,
@@ -50,7 +52,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(ways.into_iter().map(Branch::ended).collect())
     }
 
-    /// Returns all ways that the step of a thread can go; none if it has to wait.
+    /// Returns all branches of the step of a thread. There are none if the thread has to wait.
     pub fn step(&mut self, state: &State<'p>, process: ProcessId) -> Branches<'p> {
         let mut done = Vec::new();
         for way in self.execute_item(Branch::at(state.clone(), process))? {
@@ -59,8 +61,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done.into_iter().map(Branch::ended).collect())
     }
 
-    /// Does local work until the next item is a step, or at most `floor` items are left; with
-    /// `steps` it executes steps too.
+    /// Does local work until the next item is a step or at most `floor` items are left. With
+    /// `steps`, it executes steps, too.
     fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Branches<'p> {
         let (mut open, mut done) = (vec![way], Vec::new());
         while let Some(mut way) = open.pop() {
@@ -75,8 +77,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done)
     }
 
-    /// Continues after a guard: the first step of the guarded statement, which lies above `floor`,
-    /// belongs to it.
+    /// Continues after a guard. The first step of the guarded statement, whose items are above
+    /// `floor`, belongs to the same step.
     fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Branches<'p> {
         let mut done = Vec::new();
         for way in ways {
@@ -249,7 +251,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(vec![way])
     }
 
-    /// Returns the way where a test holds and the one where it does not; `then` continues each.
+    /// Returns the branch where a test holds and the branch where it does not, each continued by
+    /// `then`.
     fn fork(
         &mut self,
         way: Branch<'p>,
@@ -328,7 +331,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         vec![way]
     }
 
-    /// Acquires or releases a lock; one way for each lock that it may be.
+    /// Acquires or releases a lock. There is a branch for each lock that an index may select.
     fn lock(&mut self, mut way: Branch<'p>, stmt: &Stmt) -> Vec<Branch<'p>> {
         let (StmtKind::Lock(lock, index) | StmtKind::Unlock(lock, index)) = &stmt.kind else {
             return vec![way];

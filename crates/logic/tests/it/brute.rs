@@ -1,7 +1,7 @@
-//! Tests soundness and relative completeness. On random programs without endless loops, over small
+//! Tests soundness and relative completeness. For random programs without endless loops, over small
 //! domains, a proof is found exactly if brute force finds no violation, with and without reduction,
 //! and the proof passes the checker. A diamond holds exactly if the oracle, which follows only
-//! docs/language.md, has a run that ends so; failing runs do not count for it.
+//! docs/language.md, has a run that ends in such a state; failing runs do not count.
 //!
 //! The long test: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: --
 //! --ignored`
@@ -17,8 +17,8 @@ use mazurka_smt::Embedded;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
 use mazurka_testkit::{Config, Dependence, Limit, generate, naive};
 
-/// Programs with small values, so that `i8` never wraps around by accident and the embedded solver
-/// decides everything.
+/// Returns a configuration for programs with small values, so that `i8` never wraps around by
+/// accident and the embedded solver decides all questions.
 fn config() -> Config {
     Config {
         processes: 3,
@@ -28,7 +28,8 @@ fn config() -> Config {
     }
 }
 
-/// A generated program with some initial values made unknown, and the names of these variables.
+/// Makes some initial values of a generated program unknown. Returns the program and the names of
+/// these variables.
 fn symbolic(text: &str) -> (String, Vec<String>) {
     let mut unknown = Vec::new();
     let mut lines: Vec<String> = Vec::new();
@@ -50,8 +51,8 @@ fn symbolic(text: &str) -> (String, Vec<String>) {
     (lines.join("\n"), unknown)
 }
 
-/// Whether brute force finds no failure and no deadlock, for any initial values; none if it cannot
-/// tell.
+/// Whether brute force finds no failure, and no deadlock, for all initial values; `None` if it
+/// cannot decide.
 fn truth(text: &str, unknown: &[String]) -> Option<(bool, bool)> {
     let (mut right, mut live) = (true, true);
     for case in 0..3usize.pow(unknown.len() as u32) {
@@ -76,7 +77,7 @@ fn truth(text: &str, unknown: &[String]) -> Option<(bool, bool)> {
     Some((right, live))
 }
 
-/// Whether there is a proof; none if the search gave up.
+/// Whether there is a proof; `None` if the search gave up.
 fn proved(text: &str, reduce: bool) -> Option<bool> {
     let program = mazurka_lang::load(text, &[]).ok()?;
     let record = ProgramRecord {
@@ -111,7 +112,7 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     if !found.bounds.is_empty() || found.unfolded {
         return None;
     }
-    // Without an invariant, the search cannot finish a loop within one step.
+    // Without an invariant, the search cannot complete an unbounded loop within one step.
     let too_much = |goal: &mazurka_core::proof::OpenGoal| goal.why.contains("does too much");
     if found.open.iter().any(too_much) {
         return None;
@@ -126,8 +127,8 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     Some(closed)
 }
 
-/// Whether a goal without a rule holds, by executing it; without a goal, the box in a disjunction
-/// with itself. None if that is unclear.
+/// Whether a goal without a rule holds, decided by execution; `None` if that is unknown. Without a
+/// goal, the formula is the disjunction of the file's box with itself.
 fn executed(text: &str, goal: Option<&str>) -> Option<bool> {
     let program = mazurka_lang::load(text, &[]).ok()?;
     let record = ProgramRecord {
@@ -199,12 +200,15 @@ fn proofs_are_found_exactly_where_brute_force_finds_nothing_wrong() {
 #[test]
 #[ignore = "long"]
 fn the_same_for_many() {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    agree(10_000, told.and_then(|n| n.parse().ok()).unwrap_or(5000));
+    let programs = std::env::var("MAZURKA_PROGRAMS").ok();
+    agree(
+        10_000,
+        programs.and_then(|n| n.parse().ok()).unwrap_or(5000),
+    );
 }
 
-/// Adds requirements that the invariants hold at the start. If one does not, every run has failed
-/// for a diamond, although runs end.
+/// Adds requirements that the invariants hold in the initial state. If an invariant does not hold
+/// there, every run counts as failed for a diamond, although runs end.
 fn starting_well(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix("invariant ") {
         Some(invariant) => format!("requires {invariant}\n{line}\n"),
@@ -213,9 +217,9 @@ fn starting_well(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// For each value of a variable the number of initial values (of the unknown variables) with a run
-/// that ends with it, the number of all initial values, and whether some run fails; none if that is
-/// not known.
+/// Returns, for each value of a variable, the number of initial states with a run that ends with
+/// this value; the number of all initial states; and whether some run fails. `None` if this is
+/// unknown.
 fn endings(text: &str, unknown: &[String], variable: &str) -> Option<([usize; 3], usize, bool)> {
     let (mut ending, mut cases, mut fails) = ([0; 3], 0, false);
     for case in 0..3usize.pow(unknown.len() as u32) {
@@ -283,6 +287,9 @@ fn diamonds_are_about_runs_that_end() {
 #[test]
 #[ignore = "long"]
 fn diamonds_of_many() {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    diamonds_agree(10_000, told.and_then(|n| n.parse().ok()).unwrap_or(5000));
+    let programs = std::env::var("MAZURKA_PROGRAMS").ok();
+    diamonds_agree(
+        10_000,
+        programs.and_then(|n| n.parse().ok()).unwrap_or(5000),
+    );
 }

@@ -56,7 +56,7 @@ pub fn search(source: &str, goal: Option<&str>, options: &Options) -> Outcome {
 
 /// Whether a proof passes the checker.
 pub fn checked(source: &str, goal: Option<&str>, proof: &Proof) -> bool {
-    // A solver belongs to one set of terms, and the checker has its own.
+    // A solver belongs to one set of terms, and the checker has a separate set.
     let solver = &mut Embedded::default();
     with_theorem(source, goal, |theorem| {
         check_proof(proof, theorem, solver).is_ok()

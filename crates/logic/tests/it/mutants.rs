@@ -1,5 +1,5 @@
-//! A changed proof is not a proof: each field of a proof is changed in some place, and the checker
-//! must reject every change.
+//! Tests that changed proofs are rejected: each field of a proof is changed at some place, and the
+//! checker must reject every change.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use mazurka_core::proof::{
     EventRecord, GoalAnswer, GoalRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord,
 };
 
-/// Merges, bounded loops, a question at the end.
+/// A program with merges, bounded loops, and a question at the end.
 const BOUNDED: &str = "
     var i, m, x, p: i8
     process { while (i < m)[1] { x := x * i; i := i + 1 } }
     process { if i == m { p := x } else { p := -1 } }";
 
-/// A lock, a spawned process, an invariant of the file.
+/// A program with a lock, a spawned process, and an invariant.
 const STARTED: &str = "
     var x, y: i8 = 0
     lock m
@@ -39,7 +39,7 @@ const TWO: &str = "
 
 const BOXES: &str = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }";
 
-/// A change of a goal; it leaves a goal with nothing to change as it is.
+/// A change of a goal. A goal without the changed part stays the same.
 type Change = (&'static str, fn(&mut GoalRecord));
 
 const CHANGES: &[Change] = &[
@@ -55,7 +55,7 @@ const CHANGES: &[Change] = &[
     ("back to itself", |goal| goal.rule = back(goal.id)),
     ("back to the first", |goal| goal.rule = back(0)),
     ("back to the one before", |goal| {
-        // A goal that can be merged is also an instance: that would be another valid proof.
+        // A goal that can be merged is also an instance, so this would be another valid proof.
         if !matches!(goal.rule, RuleRecord::Merge { .. }) {
             goal.rule = back(goal.id.saturating_sub(1));
         }
@@ -231,23 +231,23 @@ const CHANGES: &[Change] = &[
         }
     }),
     ("another question", |goal| {
-        each(&mut goal.rule, |leaf| leaf.must.push('!'))
+        change_first_leaf(&mut goal.rule, |leaf| leaf.must.push('!'))
     }),
     ("a question about something else", |goal| {
-        each(&mut goal.rule, |leaf| leaf.what.push('!'))
+        change_first_leaf(&mut goal.rule, |leaf| leaf.what.push('!'))
     }),
     ("a question somewhere else", |goal| {
-        each(&mut goal.rule, |leaf| {
+        change_first_leaf(&mut goal.rule, |leaf| {
             leaf.place = Some(leaf.place.map_or((1, 1), |(l, c)| (l + 1, c)))
         });
     }),
     ("a question without an answer", |goal| {
-        each(&mut goal.rule, |leaf| {
+        change_first_leaf(&mut goal.rule, |leaf| {
             leaf.answer = GoalAnswer::Unknown(String::new())
         });
     }),
     ("a question with the answer no", |goal| {
-        each(&mut goal.rule, |leaf| {
+        change_first_leaf(&mut goal.rule, |leaf| {
             leaf.answer = GoalAnswer::Refuted(Vec::new())
         });
     }),
@@ -258,7 +258,7 @@ fn back(to: usize) -> RuleRecord {
     RuleRecord::Back { leaves, to }
 }
 
-/// A question that looks answered.
+/// Returns a question that is recorded as proved.
 fn easy() -> LeafRecord {
     LeafRecord {
         what: "what is assumed cannot be".to_owned(),
@@ -289,7 +289,7 @@ fn leaves(rule: &mut RuleRecord) -> Option<&mut Vec<LeafRecord>> {
 }
 
 /// Changes the first question of a rule.
-fn each(rule: &mut RuleRecord, change: impl Fn(&mut LeafRecord)) {
+fn change_first_leaf(rule: &mut RuleRecord, change: impl Fn(&mut LeafRecord)) {
     match rule {
         RuleRecord::Close { leaf } => change(leaf),
         RuleRecord::Schedule { steps, deadlock } => {
@@ -378,7 +378,7 @@ fn rejected(source: &str, goal: &str) -> usize {
         work(&mut mutant);
         must_fail(mutant, change, &"");
     }
-    // The first goal of each rule, and some others.
+    // Change the first goal of each rule, and some others.
     let mut seen = Vec::new();
     let some = proof.goals.len() / 4;
     for (at, goal) in proof.goals.iter().enumerate() {

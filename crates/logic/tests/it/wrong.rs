@@ -1,6 +1,6 @@
-//! Wrong invariants, interference, and other attempts to fool the calculus: no goal of a program in
-//! `tests/wrong` may have a proof, with or without reduction. If a program has its own `ensures`,
-//! brute force confirms that it is wrong.
+//! Tests wrong invariants, interference, and other attempts to deceive the calculus: no goal of a
+//! program in `tests/wrong` may have a proof, with or without reduction. If a program states no
+//! goal, brute force confirms that it is wrong.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use mazurka_lang::Machine;
 use mazurka_logic::Options;
 use mazurka_testkit::{Dependence, Limit, naive};
 
-/// Whether brute force finds a failure or a deadlock; none if initial values are unknown or there
+/// Whether brute force finds a failure or a deadlock; `None` if initial values are unknown or there
 /// are too many runs.
 fn is_wrong(source: &str) -> Option<bool> {
     let program = mazurka_lang::load(source, &[]).ok()?;
@@ -22,9 +22,9 @@ fn is_wrong(source: &str) -> Option<bool> {
 }
 
 #[test]
-fn what_is_not_so_has_no_proof() {
+fn wrong_goals_have_no_proof() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong");
-    let (mut goals, mut confirmed, mut amiss) = (0, 0, Vec::new());
+    let (mut goals, mut confirmed, mut defects) = (0, 0, Vec::new());
     for entry in fs::read_dir(folder).expect("the folder") {
         let path = entry.expect("a file").path();
         let source = fs::read_to_string(&path).expect("a program");
@@ -38,7 +38,7 @@ fn what_is_not_so_has_no_proof() {
             if !endless {
                 confirmed += 1;
                 if is_wrong(&source) != Some(true) {
-                    amiss.push(format!("{name} is not wrong"));
+                    defects.push(format!("{name} is not wrong"));
                 }
             }
         }
@@ -50,12 +50,12 @@ fn what_is_not_so_has_no_proof() {
                     ..options()
                 };
                 if proved(&source, goal, &options) {
-                    amiss.push(format!("{name} is proved: {goal:?}"));
+                    defects.push(format!("{name} is proved: {goal:?}"));
                 }
             }
         }
     }
-    assert!(amiss.is_empty(), "{}", amiss.join("\n"));
+    assert!(defects.is_empty(), "{}", defects.join("\n"));
     assert!(goals >= 90 && confirmed >= 18, "{goals} {confirmed}");
 }
 

@@ -1,4 +1,5 @@
-//! A client: sends requests, waits for their answers, and keeps the notifications in between.
+//! A client that sends requests, waits for their answers, and stores the notifications that arrive
+//! meanwhile.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +12,7 @@ use lsp_server::{Connection, Message, Notification, Request, RequestId, Response
 use mazurka_lsp::{Ended, Environment, serve};
 use serde_json::{Value, json};
 
-/// Longer than any answer takes on a busy machine.
+/// The time to wait for an answer. No answer takes longer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reads included files from the folder of a program.
@@ -38,7 +39,7 @@ pub struct Client {
     told: HashMap<String, (Option<i64>, Vec<Value>)>,
     /// The methods of the requests that the server has sent.
     pub asked: Vec<String>,
-    /// Answers to requests that no caller waits for yet.
+    /// The answers that no caller has waited for yet.
     answers: HashMap<RequestId, Result<Value, ResponseError>>,
 }
 
@@ -46,12 +47,12 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The `.maz` programs in these folders of the repository.
+/// Returns the `.maz` programs in these folders of the repository, with their paths.
 pub fn programs(folders: &[&str]) -> Vec<(String, String)> {
     files(folders, "maz")
 }
 
-/// The files with this extension in these folders of the repository.
+/// Returns the files with this extension in these folders of the repository, with their paths.
 pub fn files(folders: &[&str], ending: &str) -> Vec<(String, String)> {
     let mut pending: Vec<PathBuf> = folders.iter().map(|name| root().join(name)).collect();
     let mut found = Vec::new();
@@ -72,7 +73,7 @@ pub fn files(folders: &[&str], ending: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The URI of a path.
+/// Returns the URI of a path.
 pub fn uri(path: &str) -> String {
     let path = path
         .replace('%', "%25")
@@ -94,7 +95,7 @@ impl Client {
         Self::with(json!({}))
     }
 
-    /// A client that starts the server with these options.
+    /// Makes a client that starts the server with these options.
     pub fn with(options: Value) -> Self {
         let (server, connection) = Connection::memory();
         let serving = std::thread::spawn(move || {
@@ -206,7 +207,7 @@ impl Client {
         }
     }
 
-    /// The last diagnostics.
+    /// Returns the last diagnostics of a file.
     pub fn shown(&self, uri: &str) -> &[Value] {
         self.told.get(uri).map_or(&[], |(_, all)| all)
     }
@@ -227,7 +228,7 @@ pub fn at(uri: &str, position: &Value) -> Value {
 }
 
 impl Drop for Client {
-    /// Shuts the server down as the protocol demands.
+    /// Shuts the server down as the protocol requires.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;

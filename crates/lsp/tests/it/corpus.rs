@@ -22,7 +22,7 @@ fn is_outline(symbols: &Value) {
 }
 
 #[test]
-fn all_programs_are_answered_about() {
+fn requests_about_all_programs_are_answered() {
     let mut client = Client::new();
     let all = programs(&["corpus", "examples"]);
     assert!(all.len() > 300);
@@ -57,7 +57,7 @@ fn all_programs_are_answered_about() {
         let found = client.request("textDocument/inlayHint", visible);
         hints += found.as_array().expect("a list").len();
         for (line, code) in text.lines().enumerate() {
-            // A few positions in each line: the first word, the middle and the end.
+            // Three positions in each line: the first word, the middle and the end.
             let start = code.len() - code.trim_start().len();
             for column in [start, code.chars().count() / 2, code.chars().count()] {
                 let here = &position(line as u32, column as u32);
@@ -91,7 +91,7 @@ fn all_programs_are_answered_about() {
     );
 }
 
-/// The text of a range within one line.
+/// Returns the text of a range within one line.
 fn named<'t>(text: &'t str, range: &Value) -> &'t str {
     let number = |value: &Value| value.as_u64().expect("a number") as usize;
     let line = text
@@ -118,7 +118,7 @@ fn mistakes_have_the_codes_that_the_files_are_named_by() {
     let all = programs(&["crates/lang/tests/wrong"]);
     assert!(all.len() > 200);
     for (path, text) in all {
-        // Mistakes of settings need settings, and the command reports what cannot be explored.
+        // Skip mistakes of settings, which need settings, and mistakes that only commands report.
         if path.contains("/M05") || path.contains("/M06") {
             continue;
         }
@@ -126,23 +126,29 @@ fn mistakes_have_the_codes_that_the_files_are_named_by() {
             .rsplit('/')
             .next()
             .and_then(|name| name.split('-').next());
-        let told = client.open(&uri(&path), &text);
-        let told: Vec<&Value> = told.iter().map(|one| &one["code"]).collect();
-        assert!(told.contains(&&json!(code)), "{path}: {told:?}");
+        let diagnostics = client.open(&uri(&path), &text);
+        let diagnostics: Vec<&Value> = diagnostics.iter().map(|one| &one["code"]).collect();
+        assert!(
+            diagnostics.contains(&&json!(code)),
+            "{path}: {diagnostics:?}"
+        );
         client.close(&uri(&path));
     }
 }
 
 #[test]
-fn all_programs_of_actors_are_answered_about() {
+fn requests_about_all_abs_programs_are_answered() {
     let mut client = Client::new();
     let all = files(&["corpus/abs"], "abs");
     assert!(all.len() >= 16);
     let mut found = 0;
     for (path, text) in &all {
         let file = &uri(path);
-        let told = client.open(file, text);
-        let errors: Vec<&Value> = told.iter().filter(|one| one["severity"] == 1).collect();
+        let diagnostics = client.open(file, text);
+        let errors: Vec<&Value> = diagnostics
+            .iter()
+            .filter(|one| one["severity"] == 1)
+            .collect();
         assert!(errors.is_empty(), "{path}: {errors:?}");
         let range = json!({ "start": position(0, 0), "end": position(9999, 0) });
         let whole = json!({ "textDocument": { "uri": file }, "range": range,

@@ -1,11 +1,12 @@
-//! Random edits: the server keeps the same text as the editor, and answers every request.
+//! Tests random edits: the server has the same text as the editor, and answers every request.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::client::{Client, at, files, position, programs, uri};
 
-/// The byte at a position, as the protocol defines it; the end of a shorter line or text.
+/// Returns the byte offset of a position, as the protocol defines it. For a shorter line or text,
+/// it is the end.
 fn byte(text: &str, line: u32, character: u32) -> usize {
     let mut start = 0;
     for _ in 0..line {
@@ -28,7 +29,7 @@ fn byte(text: &str, line: u32, character: u32) -> usize {
 
 type Edit = ((u32, u32), (u32, u32), String);
 
-/// The texts that are typed.
+/// The texts that edits insert.
 const WORDS: &[&str] = &[
     "",
     "",
@@ -90,7 +91,7 @@ proptest! {
                 }
                 let mut params = at(file, here);
                 params["newName"] = json!("z");
-                // It may be refused.
+                // The rename may be refused.
                 let _ = client.try_request("textDocument/rename", params);
                 let whole = json!({ "textDocument": { "uri": file }, "range": range,
                     "options": { "tabSize": 2, "insertSpaces": true } });
@@ -99,12 +100,12 @@ proptest! {
                 }
             }
         }
-        // Opening the final text gives the same mistakes.
-        let told = client.diagnostics(file, version);
+        // The same mistakes are found when the final text is opened.
+        let diagnostics = client.diagnostics(file, version);
         let fresh = client.open(&uri(&format!("/models/fresh.{ending}")), &text);
         let places = |all: &[Value]| -> Vec<Value> {
             all.iter().map(|one| json!([one["code"], one["range"], one["message"]])).collect()
         };
-        prop_assert_eq!(places(&told), places(&fresh), "{}", text);
+        prop_assert_eq!(places(&diagnostics), places(&fresh), "{}", text);
     }
 }

@@ -1,4 +1,4 @@
-//! The contents of the answers.
+//! Tests the contents of the answers.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn peterson() -> (Client, String) {
 }
 
 #[test]
-fn hover_tells_what_a_name_is_and_what_its_step_touches() {
+fn hover_describes_names_and_steps() {
     let (mut client, file) = peterson();
     let text = |hover: Value| hover["contents"]["value"].as_str().unwrap_or("").to_owned();
     let hover = text(client.at("textDocument/hover", &file, &position(9, 3)));
@@ -76,7 +76,7 @@ fn names_in_messages_are_mentions() {
 }
 
 #[test]
-fn completion_knows_what_is_in_scope() {
+fn completion_offers_the_names_in_scope() {
     let (mut client, file) = peterson();
     let mut labels = |line| -> Vec<String> {
         let items = client.at("textDocument/completion", &file, &position(line, 2));
@@ -195,7 +195,7 @@ fn formatting_is_one_edit() {
     );
 }
 
-/// The text after the edits of a rename, which are in text order.
+/// Returns the text after the edits of a rename, which are in the order of the text.
 fn edited(text: &str, edits: &Value) -> String {
     let starts: Vec<usize> = std::iter::once(0)
         .chain(text.match_indices('\n').map(|(at, _)| at + 1))
@@ -228,9 +228,9 @@ fn renaming_there_and_back_changes_nothing() {
     let mut renamed = 0;
     for (path, text) in programs(&["examples", "corpus/litmus", "corpus/spin"]) {
         let file = &uri(&path);
-        let told = client.open(file, &text);
-        // A file that is only included has no process.
-        if told.iter().any(|one| one["code"] == "M0206") {
+        let diagnostics = client.open(file, &text);
+        // A file that other files include may have no process.
+        if diagnostics.iter().any(|one| one["code"] == "M0206") {
             continue;
         }
         let whole = json!({ "textDocument": { "uri": file } });
@@ -249,10 +249,10 @@ fn renaming_there_and_back_changes_nothing() {
             assert_ne!(new, text);
             version += 1;
             client.change(file, version, json!([{ "text": new }]));
-            let told = client.diagnostics(file, version);
+            let diagnostics = client.diagnostics(file, version);
             assert!(
-                told.iter().all(|one| one["severity"] != 1),
-                "{path}: {name}: {told:?}"
+                diagnostics.iter().all(|one| one["severity"] != 1),
+                "{path}: {name}: {diagnostics:?}"
             );
             let here = &edits["changes"][file][0]["range"]["start"];
             let mut params = at(file, here);
@@ -273,7 +273,7 @@ fn renaming_there_and_back_changes_nothing() {
 }
 
 #[test]
-fn a_name_that_would_mean_something_else_is_refused() {
+fn renames_that_change_meanings_are_refused() {
     let (mut client, file) = peterson();
     for (new, words) in [
         ("flag", "means something else"),
@@ -294,7 +294,7 @@ fn a_name_that_would_mean_something_else_is_refused() {
 }
 
 #[test]
-fn what_is_not_known_is_an_error_and_no_end() {
+fn unknown_requests_are_errors_and_do_not_end_the_server() {
     let (mut client, file) = peterson();
     let other = at("file:///other.maz", &position(0, 0));
     assert!(client.try_request("textDocument/hover", other).is_err());
@@ -322,11 +322,17 @@ fn what_is_not_known_is_an_error_and_no_end() {
 fn actors_have_diagnostics_and_definitions() {
     let mut client = Client::new();
     let file = uri("/models/one.abs");
-    let told = client.open(&file, "module M; { Int x = ; }");
-    assert!(!told.is_empty() && told[0]["severity"] == 1, "{told:?}");
+    let diagnostics = client.open(&file, "module M; { Int x = ; }");
+    assert!(
+        !diagnostics.is_empty() && diagnostics[0]["severity"] == 1,
+        "{diagnostics:?}"
+    );
     client.change(&file, 2, json!([{ "text": "module M; { Int x = 1; }" }]));
-    let told = client.diagnostics(&file, 2);
-    assert!(told.iter().all(|one| one["severity"] != 1), "{told:?}");
+    let diagnostics = client.diagnostics(&file, 2);
+    assert!(
+        diagnostics.iter().all(|one| one["severity"] != 1),
+        "{diagnostics:?}"
+    );
     let declared = client.at("textDocument/definition", &file, &position(0, 17));
     assert_eq!(declared["range"]["start"], position(0, 16));
     let mut asked = at(&file, &position(0, 17));

@@ -1,4 +1,4 @@
-//! The commands `check` and `run`, and their results.
+//! Tests the commands `check` and `run`, and their results.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ process { x := x + 1 }
 process { x := x + 1 }
 ";
 
-/// Too many states for any machine.
+/// A program with too many states for any machine.
 const ENDLESS: &str = "const N = 14
 var a: int[N] = 0
 ensures never: a[0] >= 0
@@ -45,7 +45,7 @@ fn titles(client: &mut Client, file: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_violation_appears_in_place_and_goes_with_the_next_edit() {
+fn a_violation_appears_in_place_and_disappears_with_the_next_edit() {
     let (mut client, file) = opened(COUNTER);
     assert_eq!(
         titles(&mut client, &file),
@@ -79,7 +79,7 @@ fn a_violation_appears_in_place_and_goes_with_the_next_edit() {
 }
 
 #[test]
-fn each_run_is_another_one() {
+fn each_run_has_another_seed() {
     let (mut client, file) = opened(COUNTER);
     let mut ends = Vec::new();
     for _ in 0..3 {
@@ -136,7 +136,7 @@ fn an_edit_a_cancel_and_another_search_end_a_search() {
         CANCELLED
     );
     assert!(client.answer(&run).is_ok());
-    // The server answers during a search, and can shut down during one.
+    // The server answers requests during a search, and can shut down during a search.
     let search = client.ask("workspace/executeCommand", asked);
     assert!(
         !client
@@ -151,7 +151,7 @@ fn an_edit_a_cancel_and_another_search_end_a_search() {
 }
 
 #[test]
-fn a_time_limit_is_said() {
+fn the_message_reports_a_time_limit() {
     let mut client = Client::with(json!({ "timeLimit": 1 }));
     let file = uri("/models/one.maz");
     client.open(&file, ENDLESS);
@@ -292,7 +292,7 @@ fn nothing_is_searched_in_a_folder_that_is_not_trusted() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_said() {
+fn searches_that_cannot_start_are_errors() {
     let (mut client, file) = opened("process { x := }");
     for (name, arguments) in [
         ("mazurka.check", json!([file])),

@@ -1,7 +1,7 @@
 //! The evidence that a temporal property is violated: a run that ends, or a stem and a loop.
 //!
-//! Whether a run violates a property is decided here from the run alone, as docs/temporal.md
-//! defines it, so that a replay does not depend on a search.
+//! This module decides from the run alone, as docs/temporal.md defines, whether the run violates a
+//! property. So a replay does not depend on a search.
 
 use mazurka_core::record::{Kind, Run, Witness};
 use mazurka_core::{
@@ -30,7 +30,7 @@ pub(crate) fn message<M: Narrator>(machine: &M, property: usize) -> String {
     }
 }
 
-/// Returns a shorter run to a state that violates an `always`, if one is found with little effort.
+/// Returns a shorter run to a state that violates an `always`, if a small effort finds one.
 pub(crate) fn shorter<M: Semantics>(machine: &mut M, broken: &BrokenProperty) -> Option<Schedule> {
     let Temporal::Always(e) = machine.temporal()[broken.property] else {
         return None;
@@ -56,13 +56,13 @@ struct States {
     ready: Vec<Vec<ProcessId>>,
     /// For each state except the last, the process that makes the step after it.
     steps: Vec<ProcessId>,
-    /// Whether the state before the loop equals the one at the end.
+    /// Whether the state before the loop equals the state at the end.
     closed: bool,
     fairness: Fairness,
 }
 
-/// Examines the states of the current run; `None` if a process is halted in one of them, or a
-/// condition cannot be computed. The machine is at the end of the run, before and after.
+/// Examines the states of the current run. Returns `None` if a process is halted in one of them, or
+/// if a condition cannot be computed. Before and after, the machine is at the end of the run.
 fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States> {
     let steps: Vec<_> = machine.events().to_vec();
     let conditions = Temporal::conditions(machine.temporal());
@@ -96,7 +96,7 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
 }
 
 /// Whether the current run violates a property: it repeats the steps after the first `lasso` for
-/// ever, or it ends. The machine is at its end, before and after.
+/// ever, or it ends. Before and after, the machine is at the end of the run.
 pub(crate) fn violated<M: Semantics>(
     machine: &mut M,
     property: usize,
@@ -109,22 +109,22 @@ pub(crate) fn violated<M: Semantics>(
     let last = states.steps.len();
     let holds = |at: usize, condition: usize| states.holds[at][condition];
     let never = |from: usize, condition| (from..=last).all(|at| !holds(at, condition));
-    // From here on the states are those that repeat.
+    // From here on, the states repeat.
     let repeats = lasso.unwrap_or(last);
     match property {
         Temporal::Always(e) => !holds(last, e),
-        Temporal::Eventually(e) => states.goes_on(lasso) && never(0, e),
-        Temporal::InfinitelyOften(e) => states.goes_on(lasso) && never(repeats, e),
+        Temporal::Eventually(e) => states.is_complete(lasso) && never(0, e),
+        Temporal::InfinitelyOften(e) => states.is_complete(lasso) && never(repeats, e),
         Temporal::LeadsTo(e, f) => {
             let unanswered = |at: usize| holds(at, e) && never(at.min(repeats), f);
-            states.goes_on(lasso) && (0..=last).any(unanswered)
+            states.is_complete(lasso) && (0..=last).any(unanswered)
         }
     }
 }
 
 impl States {
-    /// Whether the run is complete: it ends, or its last steps are a fair loop.
-    fn goes_on(&self, lasso: Option<usize>) -> bool {
+    /// Whether the run is complete: it ends, or its last steps form a fair loop.
+    fn is_complete(&self, lasso: Option<usize>) -> bool {
         let last = self.steps.len();
         let Some(start) = lasso else {
             return self.ready[last].is_empty();

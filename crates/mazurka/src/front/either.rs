@@ -20,7 +20,7 @@ use crate::Options;
 use crate::native::refuse;
 use crate::unknowns::ForAll;
 
-/// A machine of a `.maz` program or of an ABS program; or a state of one.
+/// A machine of a `.maz` program or of an ABS program, or a state of such a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Either<M, A> {
     Maz(M),
@@ -29,111 +29,111 @@ pub(crate) enum Either<M, A> {
 
 /// Evaluates an expression with the machine, whatever its language.
 macro_rules! each {
-    ($either:expr, $one:ident => $do:expr) => {
+    ($either:expr, $machine:ident => $do:expr) => {
         match $either {
-            Either::Maz($one) => $do,
-            Either::Abs($one) => $do,
+            Either::Maz($machine) => $do,
+            Either::Abs($machine) => $do,
         }
     };
 }
 
 impl<M: Promises, A: Promises> Promises for Either<M, A> {
     fn guards(&self) -> &[Access] {
-        each!(self, one => one.guards())
+        each!(self, machine => machine.guards())
     }
 
     fn future(&self, process: ProcessId, into: &mut Claims) {
-        each!(self, one => one.future(process, into));
+        each!(self, machine => machine.future(process, into));
     }
 
     fn blocker(&self, process: ProcessId) -> Blocker {
-        each!(self, one => one.blocker(process))
+        each!(self, machine => machine.blocker(process))
     }
 
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
-        each!(self, one => one.interferes(process, claims, waits))
+        each!(self, machine => machine.interferes(process, claims, waits))
     }
 
     fn may_put_off(&self, process: ProcessId) -> bool {
-        each!(self, one => one.may_put_off(process))
+        each!(self, machine => machine.may_put_off(process))
     }
 }
 
 impl<M: Execution, A: Execution> Execution for Either<M, A> {
     fn processes(&self) -> &ProcessTable {
-        each!(self, one => one.processes())
+        each!(self, machine => machine.processes())
     }
 
     fn status(&self, process: ProcessId) -> Status {
-        each!(self, one => one.status(process))
+        each!(self, machine => machine.status(process))
     }
 
     fn is_final(&self) -> bool {
-        each!(self, one => one.is_final())
+        each!(self, machine => machine.is_final())
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        each!(self, one => one.claims(process, into));
+        each!(self, machine => machine.claims(process, into));
     }
 
     fn wait(&self, process: ProcessId) -> Wait {
-        each!(self, one => one.wait(process))
+        each!(self, machine => machine.wait(process))
     }
 
     fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
-        each!(self, one => one.joins(process, into));
+        each!(self, machine => machine.joins(process, into));
     }
 
     fn has_ended(&self, process: ProcessId) -> bool {
-        each!(self, one => one.has_ended(process))
+        each!(self, machine => machine.has_ended(process))
     }
 
     fn ends_with_results(&self) -> bool {
-        each!(self, one => one.ends_with_results())
+        each!(self, machine => machine.ends_with_results())
     }
 
     fn has_conditions(&self) -> bool {
-        each!(self, one => one.has_conditions())
+        each!(self, machine => machine.has_conditions())
     }
 
     fn break_off_long_steps(&mut self, may: bool) {
-        each!(self, one => one.break_off_long_steps(may));
+        each!(self, machine => machine.break_off_long_steps(may));
     }
 
     fn separate_ends(&mut self, separate: bool) {
-        each!(self, one => one.separate_ends(separate));
+        each!(self, machine => machine.separate_ends(separate));
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        each!(self, one => one.step(process, outcomes))
+        each!(self, machine => machine.step(process, outcomes))
     }
 
     fn events(&self) -> &[Event] {
-        each!(self, one => one.events())
+        each!(self, machine => machine.events())
     }
 
     fn whole(&self) -> &[Event] {
-        each!(self, one => one.whole())
+        each!(self, machine => machine.whole())
     }
 
     fn back_to(&mut self, depth: usize) {
-        each!(self, one => one.back_to(depth));
+        each!(self, machine => machine.back_to(depth));
     }
 
     fn initial_mishaps(&self) -> &[Mishap] {
-        each!(self, one => one.initial_mishaps())
+        each!(self, machine => machine.initial_mishaps())
     }
 
     fn counts(&self, failure: &Mishap) -> bool {
-        each!(self, one => one.counts(failure))
+        each!(self, machine => machine.counts(failure))
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {
-        each!(self, one => one.final_mishaps())
+        each!(self, machine => machine.final_mishaps())
     }
 
     fn observation(&self) -> Fingerprint {
-        each!(self, one => one.observation())
+        each!(self, machine => machine.observation())
     }
 }
 
@@ -142,67 +142,67 @@ impl<M: Semantics, A: Semantics> Semantics for Either<M, A> {
 
     fn state(&self) -> Self::State {
         match self {
-            Either::Maz(one) => Either::Maz(one.state()),
-            Either::Abs(one) => Either::Abs(one.state()),
+            Either::Maz(machine) => Either::Maz(machine.state()),
+            Either::Abs(machine) => Either::Abs(machine.state()),
         }
     }
 
     fn fingerprint(&self) -> Fingerprint {
-        each!(self, one => one.fingerprint())
+        each!(self, machine => machine.fingerprint())
     }
 
     fn cells(&self) -> usize {
-        each!(self, one => one.cells())
+        each!(self, machine => machine.cells())
     }
 
     fn cell(&self, cell: usize) -> Fingerprint {
-        each!(self, one => one.cell(cell))
+        each!(self, machine => machine.cell(cell))
     }
 
     fn process(&self, process: ProcessId) -> Fingerprint {
-        each!(self, one => one.process(process))
+        each!(self, machine => machine.process(process))
     }
 
     fn sums_say_all(&self) -> bool {
-        each!(self, one => one.sums_say_all())
+        each!(self, machine => machine.sums_say_all())
     }
 
     fn covers(&self, other: &Self::State) -> bool {
         match (self, other) {
-            (Either::Maz(one), Either::Maz(other)) => one.covers(other),
-            (Either::Abs(one), Either::Abs(other)) => one.covers(other),
+            (Either::Maz(machine), Either::Maz(other)) => machine.covers(other),
+            (Either::Abs(machine), Either::Abs(other)) => machine.covers(other),
             _ => false,
         }
     }
 
     fn may_repeat(&self) -> bool {
-        each!(self, one => one.may_repeat())
+        each!(self, machine => machine.may_repeat())
     }
 
     fn is_endless(&self, process: ProcessId) -> bool {
-        each!(self, one => one.is_endless(process))
+        each!(self, machine => machine.is_endless(process))
     }
 
     fn fairness(&self) -> Fairness {
-        each!(self, one => one.fairness())
+        each!(self, machine => machine.fairness())
     }
 
     fn temporal(&self) -> &[Temporal] {
-        each!(self, one => one.temporal())
+        each!(self, machine => machine.temporal())
     }
 
     fn holds(&self, condition: usize) -> Option<bool> {
-        each!(self, one => one.holds(condition))
+        each!(self, machine => machine.holds(condition))
     }
 
     fn symmetry(&self) -> Option<&dyn Symmetric> {
-        each!(self, one => one.symmetry())
+        each!(self, machine => machine.symmetry())
     }
 
     fn restore(&mut self, state: &Self::State) {
         match (self, state) {
-            (Either::Maz(one), Either::Maz(state)) => one.restore(state),
-            (Either::Abs(one), Either::Abs(state)) => one.restore(state),
+            (Either::Maz(machine), Either::Maz(state)) => machine.restore(state),
+            (Either::Abs(machine), Either::Abs(state)) => machine.restore(state),
             _ => unreachable!("a state of another language"),
         }
     }
@@ -210,102 +210,102 @@ impl<M: Semantics, A: Semantics> Semantics for Either<M, A> {
 
 impl<M: Narrator, A: Narrator> Narrator for Either<M, A> {
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
-        each!(self, one => one.tell(process, outcomes))
+        each!(self, machine => machine.tell(process, outcomes))
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        each!(self, one => one.explain(mishap))
+        each!(self, machine => machine.explain(mishap))
     }
 
     fn waiting(&self) -> Vec<Waiting> {
-        each!(self, one => one.waiting())
+        each!(self, machine => machine.waiting())
     }
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
-        each!(self, one => one.bindings(observed_only))
+        each!(self, machine => machine.bindings(observed_only))
     }
 
     fn cell_name(&self, cell: u32) -> String {
-        each!(self, one => one.cell_name(cell))
+        each!(self, machine => machine.cell_name(cell))
     }
 
     fn temporal_text(&self, property: usize) -> TemporalText {
-        each!(self, one => one.temporal_text(property))
+        each!(self, machine => machine.temporal_text(property))
     }
 
     fn name_of(&self, process: &ProcessPath) -> String {
-        each!(self, one => one.name_of(process))
+        each!(self, machine => machine.name_of(process))
     }
 
     fn values(&self, mishap: &Mishap) -> Vec<Binding> {
-        each!(self, one => one.values(mishap))
+        each!(self, machine => machine.values(mishap))
     }
 
     fn history(&self, mishap: &Mishap) -> Vec<HistoryOperation> {
-        each!(self, one => one.history(mishap))
+        each!(self, machine => machine.history(mishap))
     }
 
     fn locals_of(&self, process: ProcessId) -> Vec<Binding> {
-        each!(self, one => one.locals_of(process))
+        each!(self, machine => machine.locals_of(process))
     }
 
     fn line_of(&self, process: ProcessId) -> Option<usize> {
-        each!(self, one => one.line_of(process))
+        each!(self, machine => machine.line_of(process))
     }
 
     fn site_of(&self, process: ProcessId) -> u32 {
-        each!(self, one => one.site_of(process))
+        each!(self, machine => machine.site_of(process))
     }
 
     fn site(&self, site: u32) -> Place {
-        each!(self, one => one.site(site))
+        each!(self, machine => machine.site(site))
     }
 
     fn held(&self) -> Vec<HeldLock> {
-        each!(self, one => one.held())
+        each!(self, machine => machine.held())
     }
 
     fn temporal_values(&self, property: usize) -> Vec<Binding> {
-        each!(self, one => one.temporal_values(property))
+        each!(self, machine => machine.temporal_values(property))
     }
 
     fn inputs(&self) -> Vec<Binding> {
-        each!(self, one => one.inputs())
+        each!(self, machine => machine.inputs())
     }
 }
 
 impl<M: Labelled, A: Labelled> Labelled for Either<M, A> {
     fn path(&self, at: usize) -> Fingerprint {
-        each!(self, one => one.path(at))
+        each!(self, machine => machine.path(at))
     }
 
     fn branches(&self, at: usize) -> bool {
-        each!(self, one => one.branches(at))
+        each!(self, machine => machine.branches(at))
     }
 
     fn named(&self, at: usize) -> &[Access] {
-        each!(self, one => one.named(at))
+        each!(self, machine => machine.named(at))
     }
 
     fn claims_fixed(&self, process: ProcessId) -> bool {
-        each!(self, one => one.claims_fixed(process))
+        each!(self, machine => machine.claims_fixed(process))
     }
 }
 
 impl<M: Labels, A: Labels> Labels for Either<M, A> {
     fn with_names(self) -> Self {
         match self {
-            Either::Maz(one) => Either::Maz(one.with_names()),
-            Either::Abs(one) => Either::Abs(one.with_names()),
+            Either::Maz(machine) => Either::Maz(machine.with_names()),
+            Either::Abs(machine) => Either::Abs(machine.with_names()),
         }
     }
 
     fn set_patience(&mut self, patience: Patience) {
-        each!(self, one => one.set_patience(patience));
+        each!(self, machine => machine.set_patience(patience));
     }
 }
 
-/// Passes a call on to the front end of the program. There is no native one.
+/// Forwards a call to the front end of the program. There is no native front end.
 macro_rules! of_language {
     ($language:expr, $front:ident => $maz:expr, $abs:expr) => {
         match $language {
@@ -337,8 +337,8 @@ impl Front for Language {
 
     fn has_net(machine: &Self::Machine) -> Result<(), NoNet> {
         match machine {
-            Either::Maz(one) => <Arc<Code> as Front>::has_net(one),
-            Either::Abs(one) => <Arc<mazurka_abs::Code> as Front>::has_net(one),
+            Either::Maz(machine) => <Arc<Code> as Front>::has_net(machine),
+            Either::Abs(machine) => <Arc<mazurka_abs::Code> as Front>::has_net(machine),
         }
     }
 

@@ -1,16 +1,16 @@
 //! Processes that a goal itself defines: `[proc { x := 1 } || q] x == 1`.
 //!
-//! They are parsed as if they were at the end of the file. In the formula a number stands for each,
-//! padded with blanks, so that places in the text do not change.
+//! They are parsed as if they were at the end of the file. In the formula each is replaced by a
+//! number, padded with blanks, so that places in the text do not change.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_logic::FormulaError;
 
 /// A goal without the processes that it defines.
 pub(super) struct Inline {
-    /// The formula, with numbers instead of them.
+    /// The formula, with numbers instead of the processes.
     pub formula: String,
-    /// Their bodies, in braces, with their places.
+    /// The bodies of the processes, in braces, with their places.
     pub bodies: Vec<(String, Span)>,
 }
 

@@ -1,4 +1,4 @@
-//! Edits of a text that keep its comments and its layout.
+//! Edits of a text that preserve its comments and its layout.
 
 use mazurka_lang::outline::Outline;
 
@@ -7,7 +7,7 @@ use mazurka_lang::outline::Outline;
 pub(super) struct Edit {
     /// The first byte of the range.
     pub start: usize,
-    /// The byte after the last.
+    /// The byte after the end of the range.
     pub end: usize,
     /// The new text.
     pub with: String,
@@ -23,7 +23,7 @@ impl Edit {
     }
 }
 
-/// Returns the text with all edits applied. Edits at one place are applied in their order.
+/// Returns the text with all edits applied. Edits at the same place are applied in their order.
 pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|edit| (edit.start, edit.end));
@@ -38,7 +38,7 @@ pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
     text + &source[at..]
 }
 
-/// Returns the indentation of the line of a place, if only blanks are before it.
+/// Returns the indentation of the line of a place, if only blanks precede the place.
 fn indent(source: &str, at: usize) -> Option<&str> {
     let line = source[..at].rfind('\n').map_or(0, |end| end + 1);
     let before = &source[line..at];
@@ -56,7 +56,7 @@ pub(super) fn before(source: &str, start: usize, statement: &str) -> Edit {
 
 /// Inserts a statement after the one with these bounds.
 pub(super) fn after(source: &str, (start, end): (usize, usize), statement: &str) -> Edit {
-    // After a `}` the text may continue without a `;`.
+    // After a `}`, the text may continue without a `;`.
     let rest = source[end..].trim_start();
     let goes_on = !(rest.starts_with(';') || rest.starts_with('}') || rest.is_empty());
     let close = if goes_on { ";" } else { "" };
@@ -67,7 +67,7 @@ pub(super) fn after(source: &str, (start, end): (usize, usize), statement: &str)
     Edit::insert(end, with)
 }
 
-/// Puts statements into a block with a word before it.
+/// Puts statements into a block with a keyword before it.
 pub(super) fn wrap(source: &str, (start, end): (usize, usize), word: &str) -> Vec<Edit> {
     let inner = &source[start..end];
     match indent(source, start).filter(|_| inner.contains('\n')) {
@@ -116,8 +116,8 @@ pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
     left.split(',').filter_map(|target| words(target).next())
 }
 
-/// Inserts a declaration as a separate line: after the last variable, or before the first. `None`
-/// if neither place is possible.
+/// Inserts a declaration as a separate line: after the last variable, or before the first. Returns
+/// `None` if neither place is possible.
 pub(super) fn declare(source: &str, outline: &Outline, declaration: &str) -> Option<Edit> {
     let (first, last) = outline.variable_places?;
     let line = |at: usize| source[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_get_lines_of_their_own_where_others_have_them() {
+    fn statements_get_their_own_lines_where_others_have_them() {
         let source = "process {\n  x := 1; // one\n  y := 2\n}";
         let x = source.find("x :=").expect("there");
         let y = source.find("y :=").expect("there");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_what_is_assigned_to() {
+    fn targets_are_the_assigned_names() {
         let of = |text| targets(text).collect::<Vec<_>>();
         assert_eq!(of("a[i], b := i, c"), ["a", "b"]);
         assert_eq!(of("c ? x"), ["x"]);

@@ -1,11 +1,11 @@
-//! Puts a guard on a step: it waits until a shared variable has some value, and no longer than
-//! necessary.
+//! Puts a guard on a step: the step waits until a shared variable has some value, and no longer
+//! than necessary.
 //!
 //! The values of a variable are divided into *classes*: each number in the text, and the ranges
 //! between them; each member of an `enum`; `true` and `false`. A guard admits some of the classes.
-//! The most natural conditions are tried first (`x == 3`, `x > 3`). One that works is widened: it
-//! admits another class, and so on, as long as the program with it is verified. So the result is
-//! maximal: no other class of the variable can be admitted.
+//! The most natural conditions are tried first (`x == 3`, `x > 3`). A condition that works is
+//! widened: it admits one more class at a time, as long as the program is verified. So the result
+//! is maximal: no other class of the variable can be admitted.
 
 use std::rc::Rc;
 
@@ -15,16 +15,16 @@ use mazurka_lang::outline::{Role, Statement};
 use super::edit::{Edit, words};
 use super::{Candidate, ChangeKind, Repair, Subject};
 
-/// Limit on the numbers of the text that a variable is compared with.
+/// Limit on the numbers of the text with which a variable is compared.
 const MOST_NUMBERS: usize = 6;
 
-/// Limit on the members of an `enum` that a variable is compared with.
+/// Limit on the members of an `enum` with which a variable is compared.
 const MOST_MEMBERS: usize = 12;
 
-/// Values of a variable that no guard distinguishes.
+/// A class of values of a variable that no guard distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ValueClass {
-    /// One value with a name: the conditions that the variable has it, and that it does not.
+    /// One value with a name: the condition that the variable has this value, and its negation.
     Named { is: String, is_not: String },
     /// The numbers from the first to the second; `None` means unbounded.
     Numbers(Option<i64>, Option<i64>),
@@ -46,7 +46,7 @@ struct Guard {
     admits: Vec<bool>,
 }
 
-/// Returns the widest guards that work; `attempt` checks a change.
+/// Returns the widest guards that work. `attempt` checks a change.
 pub(super) fn repairs(
     subject: &Subject<'_>,
     attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
@@ -119,7 +119,7 @@ fn numbers(source: &str) -> Vec<i64> {
     all
 }
 
-/// Returns the numbers and the ranges between them, from the least value on.
+/// Returns the numbers and the ranges between them, starting with the least value.
 fn between(numbers: &[i64], least: Option<i64>) -> Vec<ValueClass> {
     let mut classes = Vec::new();
     let mut from = least;
@@ -168,14 +168,15 @@ fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
     all.into_iter().map(guard).collect()
 }
 
-/// Admits more classes as long as that works.
+/// Admits more classes as long as the result works.
 fn widened(
     subject: &Subject<'_>,
     mut guard: Guard,
     mut repair: Repair,
     attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
 ) -> (Guard, Repair) {
-    // A process that waits for ever with one more class may not with two, so all are tried again.
+    // A process that waits for ever with one more class may not do so with two, so all are tried
+    // again.
     loop {
         let before = guard.admits.clone();
         for at in 0..before.len() {
@@ -195,7 +196,7 @@ fn widened(
 }
 
 impl Guard {
-    /// Whether a guard on the same variable admits all that this one does.
+    /// Whether a guard on the same variable admits all classes that this guard admits.
     fn is_within(&self, wider: &Guard) -> bool {
         let mut both = self.admits.iter().zip(&wider.admits);
         both.all(|(&this, &other)| other || !this)
@@ -259,7 +260,7 @@ impl Domain {
         }
     }
 
-    /// Whether this is the least value.
+    /// Whether this number is the least value.
     fn starts_at(&self, number: i64) -> bool {
         matches!(self.classes.first(), Some(ValueClass::Numbers(Some(from), _)) if *from == number)
     }
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_told_in_few_words() {
+    fn classes_have_short_conditions() {
         let domain = domain(&[0, 1, 5], None);
         assert_eq!(domain.classes.len(), 6, "{domain:?}");
         let at_least = |number: i64| move |from: Option<i64>, _| from.is_some_and(|n| n >= number);
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_are_first_and_none_is_trivial() {
+    fn the_widest_guards_are_first_and_no_guard_is_trivial() {
         let domain = domain(&[0, 1], None);
         let all = first_guards(0, &domain);
         let told: Vec<String> = all

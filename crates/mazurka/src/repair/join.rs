@@ -1,4 +1,4 @@
-//! Adds a missing `join`: a process waits for those that it has started.
+//! Adds a missing `join`: a process waits for the processes that it has started.
 
 use mazurka_lang::outline::{Block, Role};
 

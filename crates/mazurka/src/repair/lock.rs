@@ -1,4 +1,4 @@
-//! Puts a lock around the smallest regions: one of the program, or a new one.
+//! Puts a lock around the smallest regions: a lock of the program, or a new one.
 
 use super::edit::{after, before, declare, fresh};
 use super::region::combinations;

@@ -2,7 +2,7 @@
 //!
 //! Each kind of change has a file that proposes candidates; this file loads, checks and counts each
 //! of them, and ranks those that work. A candidate is a list of edits (`edit.rs`) of the text, so
-//! that comments and layout stay.
+//! that comments and layout are preserved.
 //!
 //! | kind | what changes |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | `atomic.rs` | an `atomic` block around the smallest regions |
 //! | `guard.rs` | a step waits for a condition, as weak as it can be |
 //!
-//! Another order costs nothing at run time, so such changes come first. The others make processes
-//! wait, and guards come last, because they may wait for ever. Within these groups, changes that
-//! add no trace come first, then those that keep more traces, then shorter ones. If a change works,
-//! no region that contains its regions is tried.
+//! Changing an order costs nothing at run time, so such changes come first. The other changes make
+//! processes wait. Guards come last, because a process may wait at them for ever. Within these
+//! groups, changes that add no trace come first, then those that keep more traces, then shorter
+//! ones. If a change works, no region that contains its regions is tried.
 //!
 //! ```
 //! use mazurka::repair::ChangeKind;
@@ -52,13 +52,13 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 use edit::{Edit, apply, targets, words};
 use region::{Region, covers};
 
-/// Number of steps after which the check of a candidate is given up.
+/// Number of steps after which the check of a candidate is abandoned.
 const STEPS_OF_A_CHECK: u64 = 300_000;
 
-/// Time after which the check of a candidate is given up.
+/// Time after which the check of a candidate is abandoned.
 const TIME_OF_A_CHECK: Duration = Duration::from_secs(4);
 
-/// Time for all candidates, if no limit is given.
+/// Time for all candidates, if the user gives no limit.
 const TIME_OF_ALL: Duration = Duration::from_secs(30);
 
 /// Limit on the changes of one kind that are kept.
@@ -70,7 +70,7 @@ const MOST_OF_A_KIND: usize = 6;
 pub enum ChangeKind {
     /// Another order of statements, or of lock acquisitions.
     Order,
-    /// A process waits for those that it has started.
+    /// A process waits for the processes that it has started.
     Join,
     /// A lock around regions.
     Lock,
@@ -81,7 +81,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// Whether it adds no waiting.
+    /// Whether the change adds no waiting.
     fn is_free(self) -> bool {
         self == ChangeKind::Order
     }
@@ -90,7 +90,7 @@ impl ChangeKind {
 /// The record of `repair`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepairRecord {
-    /// The record of the program as it is.
+    /// The record of the unchanged program.
     #[serde(flatten)]
     pub record: Record,
     /// Number of changes that were checked.
@@ -101,7 +101,7 @@ pub struct RepairRecord {
     pub repairs: Vec<Repair>,
 }
 
-/// The behaviour of a program, as far as it was counted.
+/// The counted behaviour of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Behaviours {
     /// Number of traces; `None` if there are too many to count.
@@ -165,7 +165,7 @@ impl Subject<'_> {
         self.source[..at].matches('\n').count() + 1
     }
 
-    /// Whether a statement uses anything that other processes can see.
+    /// Whether a statement uses anything that other processes can access.
     fn touches_shared(&self, statement: &Statement) -> bool {
         let known = |word: &str| {
             let mut variables = self.outline.variables.iter();
@@ -194,8 +194,8 @@ impl Subject<'_> {
     }
 
     /// Whether the order of two statements does not matter within their process: they use no common
-    /// shared variable, neither assigns what the other uses, and neither calls something that may
-    /// do more than its text says.
+    /// shared variable, neither assigns a variable that the other uses, and neither calls a
+    /// procedure, which may do more than the text of the call shows.
     fn commute(&self, one: &Statement, two: &Statement) -> bool {
         let moves = |statement: &Statement| {
             let roles = matches!(
@@ -213,7 +213,7 @@ impl Subject<'_> {
         moves(one) && moves(two) && !share && !writes(first, second) && !writes(second, first)
     }
 
-    /// Whether a statement has a step of a run that shows the violation.
+    /// Whether a step of the run that shows the violation belongs to a statement.
     fn is_involved(&self, statement: &Statement) -> bool {
         let (start, end) = (statement.span.start as usize, statement.span.end as usize);
         let mut lines = self.line(start)..=self.line(end);
@@ -262,7 +262,8 @@ fn behaviours(
 }
 
 impl Program {
-    /// Finds changes after which the program, whose text must be given again, is verified.
+    /// Finds changes after which the program is verified. The text of the program must be given
+    /// again.
     pub fn repair(
         &self,
         source: &str,
@@ -336,7 +337,7 @@ impl Program {
 /// Sorts the repairs, the best first, and keeps only some of each kind.
 fn rank(repairs: &mut Vec<Repair>) {
     repairs.sort_by_key(|repair| {
-        // Uncounted traces are many.
+        // Traces that were not counted are many.
         let [before, after] =
             [repair.before, repair.after].map(|count| count.traces.unwrap_or(u64::MAX));
         (
@@ -408,7 +409,7 @@ impl RepairSearch<'_> {
         }
         let (before, counts_before) = self.before?;
         let (after, counts) = behaviours(&changed, &self.options_now(), watch)?;
-        // The file may allow deadlocks, but a change must not introduce them.
+        // The file may allow deadlocks, but a change must not introduce any.
         if counts.deadlocks > 0 && counts_before.deadlocks == 0 {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Changes an order: of two consecutive statements, including lock acquisitions, and of the
-//! elements of an array of locks.
+//! Changes an order: that of two consecutive statements, including lock acquisitions, or that of
+//! the elements of an array of locks.
 
 use mazurka_lang::outline::{Role, Statement};
 

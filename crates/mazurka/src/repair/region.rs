@@ -18,7 +18,7 @@ pub(super) struct Region {
     pub body: usize,
     /// The first byte.
     pub start: usize,
-    /// The byte after the last.
+    /// The byte after the end of the region.
     pub end: usize,
     /// Number of statements, including nested ones.
     pub statements: usize,
@@ -32,7 +32,7 @@ impl Region {
     }
 }
 
-/// Whether each region of one list is within one of another.
+/// Whether each region of `smaller` is within a region of `larger`.
 pub(super) fn covers(larger: &[Region], smaller: &[Region]) -> bool {
     let inside = |region: &Region| larger.iter().any(|large| large.contains(region));
     smaller.iter().all(inside)
@@ -109,7 +109,7 @@ pub(super) fn combinations(
             }
         }
         all.extend(more);
-        // Only the smallest combinations are extended by the next process.
+        // Only the smallest combinations are extended by regions of the next process.
         all.sort_by_key(|regions| size(regions));
         all.truncate(4 * MOST_COMBINATIONS);
     }

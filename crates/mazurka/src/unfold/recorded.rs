@@ -1,7 +1,7 @@
-//! Nets that start from recorded tests, which the unfolding thesis leaves as future work.
+//! Nets that start from recorded tests. The unfolding thesis leaves this as future work.
 //!
-//! The net does not depend on the tests that it is built from, so recorded ones are run first, and
-//! then the missing ones.
+//! The net does not depend on the tests from which it is built, so recorded tests are run first,
+//! and then the missing ones.
 
 use mazurka_core::{ParseScheduleError, Schedule};
 use mazurka_explore::UnfoldFrom;
@@ -25,10 +25,10 @@ pub enum NotTaken {
         "recorded tests have values for inputs, and a net of a program with inputs or without initial values is made of runs for all of them; give initial values with --set, or leave out --from"
     )]
     Unknowns,
-    /// It was recorded with another program.
+    /// A test was recorded with another program.
     #[error("test {0} was recorded with another program, or with other --set options")]
     OtherProgram(usize),
-    /// It has no run.
+    /// A test has no run.
     #[error(
         "test {0} has no run: `mazurka run`, and `explore` and `unfold` with --tests, write some"
     )]

@@ -6,8 +6,8 @@
 //! among these, the least fingerprint of its trace. So neither the results nor their order depend
 //! on the order of the search.
 //!
-//! Results are compared in a machine of its own, which follows their runs again: what the solver
-//! answers there does not depend on the search, either.
+//! Results are compared in a machine of its own, which makes their runs again, in normal form: what
+//! the solver answers there does not depend on the search, either.
 
 use std::collections::hash_map::Entry;
 use std::thread::ThreadId;
@@ -18,7 +18,7 @@ use mazurka_lang::{Agreement, Doubts, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::Statistics;
 use rustc_hash::FxHashMap;
 
-use super::follow_from;
+use super::follow;
 
 /// Limit on the pairs of results that are compared.
 const MOST_COMPARISONS: u64 = 200_000;
@@ -26,17 +26,14 @@ const MOST_COMPARISONS: u64 = 200_000;
 /// What is observed, and the path condition.
 type ResultPrint = (Fingerprint, Fingerprint);
 
-/// The run that is kept of a result.
+/// The run that is kept of a result. Which of the equivalent schedules it has depends on the
+/// search.
 #[derive(Clone, Debug)]
 struct KeptRun {
-    trace: Fingerprint,
-    schedule: Schedule,
-}
-
-impl KeptRun {
-    fn rank(&self) -> (usize, Fingerprint) {
-        (self.schedule.0.len(), self.trace)
-    }
+    /// The number of its steps, and its trace.
+    rank: (usize, Fingerprint),
+    /// As text, which takes an eighth of the memory.
+    schedule: Box<str>,
 }
 
 /// Collects the results of final states.
@@ -71,10 +68,11 @@ impl Observer<SymbolicMachine> for Results {
         }
         let rank = (program.whole().len(), self.hasher.trace());
         let known = self.runs.entry(program.result_print());
-        if !matches!(&known, Entry::Occupied(known) if known.get().rank() <= rank) {
+        if !matches!(&known, Entry::Occupied(known) if known.get().rank <= rank) {
+            let schedule = Schedule::from_run(program.whole(), program.processes());
             known.insert_entry(KeptRun {
-                trace: rank.1,
-                schedule: in_normal_form(program),
+                rank,
+                schedule: schedule.to_string().into(),
             });
         }
     }
@@ -142,7 +140,7 @@ impl AllResults {
     }
 }
 
-/// Returns the schedule of the current run that all equivalent runs have in common.
+/// Returns the schedule that all runs have in common that are equivalent to the current one.
 fn in_normal_form(program: &SymbolicMachine) -> Schedule {
     let (run, processes): (&[Event], _) = (program.whole(), program.processes());
     let order = canonical_order(run, |process| processes.path(process));
@@ -177,35 +175,43 @@ impl Results {
         }
         for (print, run) in more.runs {
             let known = self.runs.entry(print);
-            if !matches!(&known, Entry::Occupied(known) if known.get().rank() <= run.rank()) {
+            if !matches!(&known, Entry::Occupied(known) if known.get().rank <= run.rank) {
                 known.insert_entry(run);
             }
         }
     }
 
-    /// Compares results in pairs, up to the first two that differ for some values. `is_over`:
-    /// whether the time is over.
-    pub fn compare(self, machine: &mut SymbolicMachine, is_over: &dyn Fn() -> bool) -> Comparison {
+    /// Compares results in pairs, up to the first two that differ for some values. `scout` makes
+    /// the runs as the search made them, and `machine` in normal form. `is_over`: whether the time
+    /// is over.
+    pub fn compare(
+        self,
+        machine: &mut SymbolicMachine,
+        scout: &mut SymbolicMachine,
+        is_over: &dyn Fn() -> bool,
+    ) -> Comparison {
         let mut found = Comparison {
             empty: self.runs.is_empty(),
             ..Comparison::default()
         };
         let mut all: Vec<(ResultPrint, KeptRun)> = self.runs.into_iter().collect();
-        all.sort_unstable_by_key(|(print, run)| (run.rank(), *print));
+        all.sort_unstable_by_key(|(print, run)| (run.rank, *print));
         if all.iter().all(|(print, _)| print.0 == all[0].0.0) {
             return found;
         }
         // Results with the same terms are together: they agree.
-        let mut classes: Vec<Vec<(Observed, &Schedule)>> = Vec::new();
+        let mut classes: Vec<Vec<(Observed, Schedule)>> = Vec::new();
         let mut class_of: FxHashMap<Fingerprint, usize> = FxHashMap::default();
-        let (mut comparisons, mut here) = (0, &Schedule::default());
+        let mut comparisons = 0;
         for ((values, _), run) in &all {
             if is_over() {
                 (found.unsure, found.out_of_time) = (true, true);
                 return found;
             }
-            follow_from(machine, here, &run.schedule);
-            here = &run.schedule;
+            let made: Schedule = run.schedule.parse().expect("a schedule as it was written");
+            follow(scout, &made);
+            let schedule = in_normal_form(scout);
+            follow(machine, &schedule);
             let new = machine.observed();
             let own = *class_of.entry(*values).or_insert_with(|| {
                 classes.push(Vec::new());
@@ -223,15 +229,15 @@ impl Results {
                     Agreement::Unknown(_) => found.unsure = true,
                     Agreement::Differ(valuation) => {
                         found.differ = Some(Pair {
-                            one: (known.0.clone(), known.1.clone()),
-                            other: (new, run.schedule.clone()),
+                            one: known.clone(),
+                            other: (new, schedule),
                             valuation,
                         });
                         return found;
                     }
                 }
             }
-            classes[own].push((new, &run.schedule));
+            classes[own].push((new, schedule));
         }
         found
     }

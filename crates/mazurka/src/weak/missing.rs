@@ -1,4 +1,4 @@
-//! Describes the synchronisation that is missing between two steps that race.
+//! Describes the missing synchronisation between two steps that race.
 
 use mazurka_core::record::Step;
 use mazurka_core::{MemoryOrder, SyncAction, SyncStep, missing_order};
@@ -13,7 +13,7 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
     at as u32
 }
 
-/// Returns a step as a synchronisation action; a plain access is none.
+/// Returns a step as a synchronisation action. A plain access is not one.
 fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     let nothing = SyncAction::Fence {
         releases: false,
@@ -51,7 +51,8 @@ fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     }
 }
 
-/// Describes what is missing between two steps of a run: a colon and words, if there are two.
+/// Describes the missing synchronisation between two steps of a run: a colon and words. Returns an
+/// empty text unless there are two places.
 pub(super) fn missing(steps: &[Step], places: &[usize]) -> String {
     let &[one, two] = places else {
         return String::new();

@@ -1,7 +1,8 @@
 //! Native programs under rc11.
 //!
-//! There is one program in a process, so one thread explores and calls the watch itself. If the
-//! search learns something that it must know from the start, it is broken off and made again.
+//! An operating-system process contains one program, so one thread explores and calls the watch
+//! itself. If the search learns something that it needs from the start, it is broken off and
+//! repeated.
 
 use std::ops::ControlFlow;
 
@@ -28,7 +29,7 @@ use crate::Refused;
 use crate::evidence::{enumerate, unexplained};
 use crate::replay::{ReplayProblem, same_steps};
 
-/// The program in this process, under a model.
+/// The program in this operating-system process, under a model.
 pub(super) struct Native {
     program: WeakProgram,
     memory: Memory,
@@ -36,7 +37,7 @@ pub(super) struct Native {
     out_of_time: bool,
 }
 
-/// A question to a search.
+/// The question for a search.
 pub(super) struct NativeQuestion<'a> {
     /// The kinds of violations that decide.
     pub counted: Kinds,
@@ -61,7 +62,7 @@ struct ExecutionVisitor<'a, 'w> {
 }
 
 impl ExecutionVisitor<'_, '_> {
-    /// Ends the search if a violation of this kind was found and ends it.
+    /// Ends the search if a violation of this kind was found and such violations end the search.
     fn stops(&mut self, kind: Kind, found: bool) -> ControlFlow<()> {
         if found && self.stops.contains(kind) {
             self.certain = true;
@@ -129,7 +130,7 @@ impl<'p> Visitor<&'p mut WeakProgram> for ExecutionVisitor<'_, '_> {
     }
 }
 
-/// The steps of an execution that is drawn, as far as it goes.
+/// The steps of a drawn execution, as far as it continues.
 #[derive(Default)]
 struct DrawnSchedule(Schedule);
 
@@ -153,7 +154,7 @@ pub(super) struct DescribedExecution {
 }
 
 impl Native {
-    /// Makes it from the loaded program. The memory model must be rc11.
+    /// Creates a value for the loaded program. The memory model must be rc11.
     pub fn new(memory: Memory) -> Result<Self, Refused> {
         if memory != Memory::Rc11 {
             return Err(Refused::NativeWeak);
@@ -175,7 +176,14 @@ impl Native {
         })
     }
 
-    /// Repeats some work with the program until it has learned what it must know.
+    /// Returns the bound of a run in which a step that did not end was broken off.
+    pub fn over_time(&self, limits: &Limits) -> Option<Bound> {
+        let time = limits.time.map(|time| time.as_millis() as u64);
+        let bound = time.map_or(Bound::Interrupted, Bound::TimeLimit);
+        self.out_of_time.then_some(bound)
+    }
+
+    /// Repeats some work with the program until the program has learned everything that it needs.
     fn until_known<R>(
         &mut self,
         mut work: impl FnMut(&mut WeakProgram) -> R,
@@ -188,7 +196,7 @@ impl Native {
                 Some(SearchStop::Restart) => {}
                 // `has_raced` is a bound.
                 Some(SearchStop::Raced) => return Ok(done),
-                // Then the search has a bound, or it is a single infinite run.
+                // Then the search has a bound, or the work is a single infinite run.
                 Some(SearchStop::OutOfTime) => {
                     self.program.start_again();
                     self.out_of_time = true;
@@ -199,8 +207,8 @@ impl Native {
         }
     }
 
-    /// Learns which accesses are events, as in the search that found a schedule: it ended at the
-    /// first failure, or explored everything.
+    /// Learns which accesses are events, by repeating the search that found a schedule. That search
+    /// ended at the first failure or explored everything.
     fn learn(&mut self, limits: &Limits, everything: bool) -> Result<(), Refused> {
         let memory = self.memory;
         self.until_known(|program| {
@@ -218,21 +226,21 @@ impl Native {
         written: &Written,
         limits: &Limits,
     ) -> Result<Result<DescribedExecution, Misfit>, Refused> {
-        let mut told = Ok(Err(Misfit {
+        let mut narrated = Ok(Err(Misfit {
             step: 0,
             what: String::new(),
         }));
         for everything in [false, true] {
             self.learn(limits, everything)?;
-            told = match self.schedule(written) {
+            narrated = match self.schedule(written) {
                 Ok(schedule) => self.described_run(&schedule),
                 Err(misfit) => Ok(Err(misfit)),
             };
-            if let Ok(Ok(_)) = told {
+            if let Ok(Ok(_)) = narrated {
                 break;
             }
         }
-        told
+        narrated
     }
 
     /// Searches, and describes the findings.
@@ -323,11 +331,11 @@ impl Native {
         let failures = found.findings.iter();
         let failures = failures.filter(|finding| finding.failure != Failure::Deadlock);
         for finding in failures.filter(|_| counted.contains(Kind::Failure)) {
-            let told = self.tell(&finding.schedule)?;
-            let failing = told.witnesses.into_iter();
+            let narrated = self.tell(&finding.schedule)?;
+            let failing = narrated.witnesses.into_iter();
             let before = all.len();
             all.extend(failing.filter(|witness| witness.kind == Kind::Failure));
-            // A finding of the search counts, even if the described run does not show it.
+            // A finding of the search counts even if the described run does not show it.
             if all.len() == before {
                 let (message, place) = match finding.failure {
                     Failure::Failed { code, .. } => self.program.explain(code),
@@ -337,13 +345,13 @@ impl Native {
                 all.push(Witness {
                     message,
                     place,
-                    ..unexplained(Kind::Failure, vec![told.run])
+                    ..unexplained(Kind::Failure, vec![narrated.run])
                 });
             }
         }
         if let Some(schedule) = deadlock.filter(|_| counted.contains(Kind::Deadlock)) {
-            let told = self.tell(schedule)?;
-            let stuck = told.witnesses.into_iter();
+            let narrated = self.tell(schedule)?;
+            let stuck = narrated.witnesses.into_iter();
             all.extend(stuck.filter(|witness| witness.kind == Kind::Deadlock));
         }
         let mut known = Vec::new();
@@ -357,8 +365,8 @@ impl Native {
 
     /// Describes an execution that the search has found.
     fn tell(&mut self, schedule: &Schedule) -> Result<DescribedExecution, Refused> {
-        let told = self.described_run(schedule)?;
-        told.map_err(|misfit| Refused::Uncontrolled(misfit.what))
+        let narrated = self.described_run(schedule)?;
+        narrated.map_err(|misfit| Refused::Uncontrolled(misfit.what))
     }
 
     /// Runs the execution of a schedule, and returns all its violations.
@@ -390,7 +398,7 @@ impl Native {
                         let memory = walk.access(&event, &last, |loc| name(program, loc));
                         let step = program.tell(thread, before(&graph, &event));
                         steps.push(Step { memory, ..step });
-                        walk.note([&event, &last], steps.len());
+                        walk.record_step([&event, &last], steps.len());
                     }
                     None => {
                         let pending = program.pending(thread);
@@ -402,7 +410,7 @@ impl Native {
                         let step = program.tell(thread, value);
                         let memory = Some(Box::new(memory));
                         steps.push(Step { memory, ..step });
-                        walk.note_racing(thread, steps.len());
+                        walk.record_racing_step(thread, steps.len());
                     }
                 }
             }
@@ -415,8 +423,8 @@ impl Native {
         })
     }
 
-    /// Draws an execution at random, the same for the same seed. Returns the limits that cut it
-    /// off, too.
+    /// Draws an execution at random; the same seed gives the same execution. Also returns the
+    /// limits that cut it off.
     pub fn drawn(
         &mut self,
         seed: u64,
@@ -459,16 +467,16 @@ impl Native {
         Ok(schedule)
     }
 
-    /// Replays a run of a record, and compares it.
+    /// Replays a run of a record, and compares both.
     pub fn replay_run(
         &mut self,
         old: &Run,
         limits: &Limits,
     ) -> Result<DescribedExecution, ReplayProblem> {
-        let told = self.follow(&old.schedule.parse()?, limits);
-        let told = told.map_err(|why| ReplayProblem::Changed(why.to_string()))??;
-        same_steps(old, &told.run)?;
-        Ok(told)
+        let narrated = self.follow(&old.schedule.parse()?, limits);
+        let narrated = narrated.map_err(|why| ReplayProblem::Changed(why.to_string()))??;
+        same_steps(old, &narrated.run)?;
+        Ok(narrated)
     }
 }
 
@@ -485,7 +493,7 @@ fn written(program: &WeakProgram, schedule: &Schedule) -> Written {
     Written(schedule.0.iter().map(step).collect())
 }
 
-/// Returns an execution at its end, with its violations.
+/// Describes an execution at its end, with its violations.
 fn described_witness(
     program: &WeakProgram,
     (schedule, steps): (&Schedule, Vec<Step>),

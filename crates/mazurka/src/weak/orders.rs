@@ -1,6 +1,6 @@
-//! Finds the orders of accesses that are too weak, and those that are stronger than needed.
+//! Finds the orders of accesses that are too weak, and those that are stronger than necessary.
 //!
-//! Each answer comes from searches with other orders; `mazurka_memory::orders` selects the orders
+//! Each answer is found by searches with other orders. `mazurka_memory::orders` selects the orders
 //! to try.
 
 use std::sync::Arc;
@@ -105,8 +105,8 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Returns accesses with other orders with which a violated program passes, if they are found
-    /// within this many steps.
+    /// Returns accesses with other orders with which a violated program passes, if a search of at
+    /// most `steps` steps finds them.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,
@@ -216,7 +216,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         pairs.any(|(access, order)| access.order != *order)
     }
 
-    /// Returns the known orders after a limit was reached, and none for the others.
+    /// Returns the orders found before a limit was reached; the other orders are open.
     fn left_open(
         &self,
         stop: NoAnswer,
@@ -232,7 +232,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         }
     }
 
-    /// Returns the accesses in the form of the search for orders.
+    /// Returns the accesses in the form that the search for orders needs.
     fn places(&self) -> Vec<OrderedPlace> {
         let place = |access: &OrderedAccess| OrderedPlace {
             does: access.does,
@@ -241,13 +241,14 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         self.accesses.iter().map(place).collect()
     }
 
-    /// Returns the weakest orders at a smallest set of places with which the program passes, with
-    /// all others as written; `None` if there are no such orders.
+    /// Returns orders with which the program passes and that differ from the written ones at a
+    /// smallest set of places, where they are as weak as possible. Returns `None` if there are no
+    /// such orders.
     fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, NoAnswer> {
         orders::strengthened(&self.places(), &mut |orders| self.passes(orders))
     }
 
-    /// Returns the weakest orders with which the program still passes, as far as they are known.
+    /// Returns the weakest known orders with which the program still passes.
     fn weakened(&mut self) -> (Vec<AccessOrder>, Option<NoAnswer>) {
         orders::weakened(&self.places(), &mut |orders| self.passes(orders))
     }

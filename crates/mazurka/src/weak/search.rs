@@ -1,6 +1,6 @@
-//! A search through the execution graphs of a program, in parts.
+//! Searches through the execution graphs of a program, in parts.
 //!
-//! The tree of graphs is cut where there are enough parts, which depends only on the program.
+//! The tree of graphs is cut at a depth with enough parts; this depth depends only on the program.
 //! Workers take the parts in order, and their findings are merged in order, up to the first part
 //! that ends the search. So the number of workers does not affect the result.
 
@@ -24,9 +24,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::tell::Narrator;
 use crate::Options;
 
-/// The least number of parts of a search, if there are that many.
+/// The least number of parts of a search, if possible.
 const ENOUGH_PARTS: usize = 64;
-/// The numbers of choice points below which it is cut at first, and at most.
+/// The numbers of choice points below which the tree is cut: the first one tried, and the greatest.
 const FIRST_CUT: usize = 8;
 const LAST_CUT: usize = 1000;
 /// Number of executions that are drawn by default, as for interleavings.
@@ -34,7 +34,7 @@ const WALKS: u64 = 1000;
 /// Time between two calls of the watch.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// A question to a search.
+/// The question for a search.
 #[derive(Clone, Copy)]
 pub(super) struct Question<'a> {
     pub code: &'a Arc<Code>,
@@ -43,7 +43,7 @@ pub(super) struct Question<'a> {
     pub counted: Kinds,
     /// The kinds that end the search.
     pub stops: Kinds,
-    /// How to draw executions, instead of exploring all.
+    /// How to draw executions. `None`: explore all executions.
     pub draws: Option<Sample>,
     pub options: &'a Options,
 }
@@ -60,7 +60,7 @@ pub(super) struct Answer {
     pub races: bool,
     pub deterministic: Option<bool>,
     pub witnesses: Vec<Witness>,
-    /// Number of executions that were drawn, if they were.
+    /// Number of executions that were drawn, if executions are drawn.
     pub runs: u64,
     pub estimate: Option<TraceEstimate>,
 }
@@ -79,7 +79,7 @@ pub(super) struct SeenExecutions {
     breaking: u64,
     /// The other failures, each with the steps before it.
     failing: FxHashSet<Fingerprint>,
-    /// Whether one of them counts.
+    /// Whether one of these failures counts.
     failed: bool,
     /// Whether a failure that does not count has halted a process.
     pub halted: bool,
@@ -117,7 +117,7 @@ pub(super) struct Shared {
     executions: AtomicU64,
     /// Whether all workers must stop.
     over: AtomicBool,
-    /// The least part that has ended the search. Later ones are useless.
+    /// The first part that has ended the search. Later parts are useless.
     last: AtomicUsize,
     /// The limit on memory, for workers without a watch.
     memory: Option<u64>,
@@ -133,13 +133,13 @@ impl Shared {
     }
 }
 
-/// The watch checks the memory, from another thread.
+/// Always false: the watch checks the memory, from another thread.
 #[cfg(not(target_family = "wasm"))]
 fn is_above(_limit: Option<u64>) -> bool {
     false
 }
 
-/// Whether more memory is used: there are no other threads to check it.
+/// Whether more memory is used than the limit allows: there is no other thread to check it.
 #[cfg(target_family = "wasm")]
 fn is_above(limit: Option<u64>) -> bool {
     let used = (core::arch::wasm32::memory_size::<0>() as u64) << 16;
@@ -222,8 +222,8 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for PartVisito
         failure: Failure,
         steps: &dyn Fn() -> Schedule,
     ) {
-        // Started threads are numbered in the order in which they are met; their steps identify
-        // them.
+        // Started threads are numbered in the order in which they are met, so only their steps
+        // identify them.
         let initial = program.initial_threads();
         let what = match failure {
             Failure::Failed { thread, code } if program.is_failure(thread) => {
@@ -256,7 +256,7 @@ fn print(start: Fingerprint, steps: Schedule) -> Fingerprint {
 impl PartVisitor<'_> {
     /// Returns the findings in the part.
     pub fn shown(self, found: Found) -> PartFindings {
-        // A limit on the length of an execution only cuts off that one.
+        // A limit on the length of an execution cuts off only this execution.
         let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
         let certain = self.certain || found.given_up.is_some();
         let stopped = found.stopped && !certain;
@@ -276,7 +276,7 @@ pub(super) struct PartFindings {
     pub seen: SeenExecutions,
     /// Whether a violation has ended the search.
     pub certain: bool,
-    /// Whether something else has ended it, before everything was explored.
+    /// Whether something else has ended the search before everything was explored.
     pub broken_off: bool,
 }
 
@@ -302,7 +302,7 @@ struct GatheredParts {
 
 impl GatheredParts {
     /// Adds a part. Findings are merged as soon as possible, because the results of all parts may
-    /// need much memory. Parts after one that has ended the search do not count.
+    /// take much memory. Parts after a part that has ended the search do not count.
     fn add(&mut self, at: usize, part: PartFindings) {
         self.early.insert(at, part);
         while let Some(part) = self.early.remove(&self.next) {
@@ -347,7 +347,7 @@ impl Question<'_> {
             self.search::<true>(watch)
         };
         if let Some(line) = found.given_up {
-            return Err(several(line));
+            return Err(does_several_things(line));
         }
         let mut bounds = found.bounds.clone();
         let runs = take_runs(&mut bounds, certain);
@@ -390,8 +390,9 @@ impl Question<'_> {
         })
     }
 
-    /// Returns the number of different executions. Started threads are numbered in the order in
-    /// which they are met, so for drawn executions it is then not known.
+    /// Returns the number of different executions. If threads are started, the number is unknown
+    /// for drawn executions, because started threads are numbered in the order in which they are
+    /// met.
     fn traces(&self, found: &Found, seen: &SeenExecutions) -> Option<u64> {
         match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
@@ -418,7 +419,7 @@ impl Question<'_> {
         shown
     }
 
-    /// Names limits in bounds as they were given, not as they were left to a part.
+    /// Replaces the limits of a part in `bounds` by the limits that the user gave.
     pub fn name_limits(&self, bounds: &mut Vec<Bound>) {
         let limits = &self.options.limits;
         for bound in bounds.iter_mut() {
@@ -497,7 +498,7 @@ impl Question<'_> {
         gathered.all(parts.len())
     }
 
-    /// Cuts the search into parts. Everything above the cut has been explored.
+    /// Cuts the search into parts. The tree above the cut is explored meanwhile.
     fn cut<const APART: bool>(
         &self,
         shared: &Shared,
@@ -549,7 +550,7 @@ impl Question<'_> {
         }
     }
 
-    /// Returns how executions are drawn, and how many.
+    /// Returns how executions are drawn, and how many are drawn.
     pub fn drawing(&self, sample: Sample) -> (Limits, Drawing) {
         let given = &self.options.limits;
         let limited = given.executions.or(given.steps).is_some() || given.time.is_some();
@@ -560,7 +561,7 @@ impl Question<'_> {
         let random = Random::new(sample.seed);
         let drawing = match sample.method {
             Method::Pct { depth } => Drawing::by_priorities(random, depth),
-            // Other methods are refused before.
+            // Other methods are rejected earlier.
             Method::Random | Method::Pos | Method::Urw | Method::Surw => Drawing::from(random),
         };
         (limits, drawing)
@@ -576,8 +577,8 @@ impl Question<'_> {
     }
 }
 
-/// Explores in a thread of its own, while the watch is asked whether to continue. Also returns the
-/// bound, if the watch has ended the search.
+/// Explores in a separate thread, while this thread calls the watch. Also returns the bound, if the
+/// watch has ended the search.
 pub(super) fn watched<R: Send>(
     budget: &Budget<'_>,
     watch: &mut Watch<'_>,
@@ -589,7 +590,7 @@ pub(super) fn watched<R: Send>(
         last: AtomicUsize::new(usize::MAX),
         memory: budget.left().memory,
     };
-    // There are no threads, so the watch is not called: the engine checks the limits itself.
+    // Without threads the watch is not called; the engine checks the limits itself.
     if cfg!(target_family = "wasm") {
         let explored = explore(shared);
         let full = shared.memory.filter(|_| is_above(shared.memory));
@@ -622,24 +623,24 @@ pub(super) fn watched<R: Send>(
     })
 }
 
-/// Returns the number of executions drawn. If a violation has ended the sample, it is not a bound.
+/// Returns the number of executions drawn. If a violation has ended the sample, removes the bound.
 pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
     let drawn = bounds.iter().find_map(|bound| match bound {
         Bound::Sampled(drawn) => Some(*drawn),
         _ => None,
     });
-    // The bound of a sample says that all were drawn.
-    let is_said = |bound: &Bound| match bound {
+    // The bound of a sample gives the number of all drawn executions.
+    let is_sample_bound = |bound: &Bound| match bound {
         Bound::Sampled(_) => certain,
         Bound::MaxExecutions(_) => drawn.is_some(),
         _ => false,
     };
-    bounds.retain(|bound| !is_said(bound));
+    bounds.retain(|bound| !is_sample_bound(bound));
     drawn.unwrap_or(0)
 }
 
-/// Returns why the threads of a program have given up: the step in this line does several things.
-pub(super) fn several(line: u32) -> NotWeak {
+/// Returns why the threads of a program have given up: the step on this line does several things.
+pub(super) fn does_several_things(line: u32) -> NotWeak {
     NotWeak::SeveralInAStep {
         line: line as usize,
     }
@@ -670,7 +671,7 @@ pub(super) fn counts(found: &Found, seen: &SeenExecutions) -> Counts {
 mod tests {
     use super::*;
 
-    /// Makes a part with one failure more than its number, which may end the search.
+    /// Creates a part with one failure more than its number. The part may end the search.
     fn part(number: u64, certain: bool) -> PartFindings {
         let seen = SeenExecutions {
             breaking: number + 1,

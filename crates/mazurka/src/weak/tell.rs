@@ -30,7 +30,7 @@ pub(super) struct Narrator<'a> {
     pub local: u64,
 }
 
-/// One execution, and its violations.
+/// One execution and its violations.
 pub(super) struct JudgedExecution {
     pub run: Run,
     /// The processes that can continue.
@@ -40,7 +40,7 @@ pub(super) struct JudgedExecution {
     pub machine: Machine,
 }
 
-/// The steps of an execution that is drawn, as far as it goes.
+/// The steps of a drawn execution, as far as it continues.
 #[derive(Default)]
 struct DrawnSchedule(Schedule);
 
@@ -55,7 +55,7 @@ impl<P: mazurka_memory::Program> Visitor<P> for DrawnSchedule {
     }
 }
 
-/// A step of a schedule that cannot be made.
+/// A step of a schedule that does not fit.
 pub(super) struct Misfit {
     /// The step, from 1.
     pub step: usize,
@@ -115,18 +115,18 @@ impl Narrator<'_> {
                 Failure::Deadlock => None,
             });
         for (site, schedule) in failed.chain(failing) {
-            let told = self.retell(schedule);
+            let narrated = self.retell(schedule);
             let witness = match site {
-                Some(site) => match told.mishap(site) {
-                    Some(mishap) if !told.machine.counts(&mishap) => continue,
-                    Some(mishap) if mishap.kind == MishapKind::Failure => told.failure(&mishap),
+                Some(site) => match narrated.mishap(site) {
+                    Some(mishap) if !narrated.machine.counts(&mishap) => continue,
+                    Some(mishap) if mishap.kind == MishapKind::Failure => narrated.failure(&mishap),
                     Some(mishap) => {
                         shown.bounds.extend(self.bound(mishap.kind));
                         continue;
                     }
                     None => panic!("a failure does not come again: {schedule}"),
                 },
-                None => told.race(),
+                None => narrated.race(),
             };
             if counted.contains(Kind::Failure) {
                 shown.witnesses.push(witness);
@@ -141,15 +141,15 @@ impl Narrator<'_> {
         shown
     }
 
-    /// Whether the execution of a finding can be made, and shows it.
+    /// Whether the execution of a finding can be made and shows the finding.
     pub fn shows(&self, finding: &Finding) -> bool {
-        let Ok(told) = self.tell(&finding.schedule) else {
+        let Ok(narrated) = self.tell(&finding.schedule) else {
             return false;
         };
         match finding.failure {
-            Failure::Failed { code, .. } => told.mishap(code).is_some(),
-            Failure::Race { .. } => told.races(),
-            Failure::Deadlock => told.replay.ending == Some(Ending::Deadlock),
+            Failure::Failed { code, .. } => narrated.mishap(code).is_some(),
+            Failure::Race { .. } => narrated.races(),
+            Failure::Deadlock => narrated.replay.ending == Some(Ending::Deadlock),
         }
     }
 
@@ -193,7 +193,7 @@ impl Narrator<'_> {
         };
         let runs = old.runs.iter().map(|run| self.reread(run));
         let runs: Vec<DescribedExecution> = runs.collect::<Result<_, _>>()?;
-        let [told] = &runs[..] else {
+        let [narrated] = &runs[..] else {
             let schedules = old.runs.iter().map(|run| self.read(&run.schedule));
             let schedules: Vec<Schedule> = schedules.collect::<Result<_, _>>()?;
             return match &schedules[..] {
@@ -209,13 +209,16 @@ impl Narrator<'_> {
             };
         };
         let candidates = match old.kind {
-            Kind::Failure if told.races() => vec![told.race()],
+            Kind::Failure if narrated.races() => vec![narrated.race()],
             Kind::Failure => {
-                let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
-                failures.map(|mishap| told.failure(mishap)).collect()
+                let failures = narrated
+                    .mishaps
+                    .iter()
+                    .filter(|mishap| narrated.counts(mishap));
+                failures.map(|mishap| narrated.failure(mishap)).collect()
             }
-            Kind::Deadlock if told.replay.ending == Some(Ending::Deadlock) => {
-                vec![told.deadlock()]
+            Kind::Deadlock if narrated.replay.ending == Some(Ending::Deadlock) => {
+                vec![narrated.deadlock()]
             }
             _ => Vec::new(),
         };
@@ -225,16 +228,16 @@ impl Narrator<'_> {
         same.next().map_or_else(changed, Ok)
     }
 
-    /// Checks that a recorded run is reproduced.
+    /// Checks that a recorded run can be reproduced.
     pub fn compare(&self, old: &Run) -> Result<(), ReplayProblem> {
         self.reread(old).map(|_| ())
     }
 
     /// Replays a recorded run and compares it.
     fn reread(&self, old: &Run) -> Result<DescribedExecution, ReplayProblem> {
-        let told = self.tell(&self.read(&old.schedule)?)?;
-        same_steps(old, &told.run)?;
-        Ok(told)
+        let narrated = self.tell(&self.read(&old.schedule)?)?;
+        same_steps(old, &narrated.run)?;
+        Ok(narrated)
     }
 
     /// Parses a schedule.
@@ -243,7 +246,8 @@ impl Narrator<'_> {
     }
 
     /// Returns a schedule in the form of the engine: the number after a step is an outcome. Started
-    /// processes are numbered in the order in which they are met, so the machine meets them here.
+    /// processes are numbered in the order in which they are met, so the machine must meet them
+    /// here.
     pub fn schedule(&self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         let mut machine = self.machine();
@@ -252,9 +256,9 @@ impl Narrator<'_> {
                 machine = self.tell(&schedule)?.machine;
             }
             let Some(process) = machine.processes().find(&step.process) else {
-                let told = self.tell(&schedule)?;
+                let narrated = self.tell(&schedule)?;
                 let process = step.process.to_string();
-                return Err(told.misfit(at, process, ReplayReason::NoSuchProcess));
+                return Err(narrated.misfit(at, process, ReplayReason::NoSuchProcess));
             };
             let outcome = match step.outcomes[..] {
                 [] => Some(0),
@@ -272,7 +276,7 @@ impl Narrator<'_> {
         Ok(schedule)
     }
 
-    /// Returns the misfit for a step, numbered from 0, whose outcome the model does not allow.
+    /// Returns the error for a step, numbered from 0, whose outcome the model does not allow.
     fn no_outcome(&self, at: usize, process: &str, outcome: &str) -> Misfit {
         let step = at + 1;
         let memory = self.memory;
@@ -282,30 +286,32 @@ impl Narrator<'_> {
         Misfit { step, what }
     }
 
-    /// Returns why a schedule does not fit the program, with the names of processes.
+    /// Returns why a schedule does not fit the program. Processes have their names.
     fn misfit(&self, schedule: &Schedule, error: &ReplayError) -> Misfit {
         let (ReplayError::NotReady { step: at, .. } | ReplayError::NoOutcome { step: at, .. }) =
             *error;
         let scheduled = schedule.0[at];
         let process = ProcessId(scheduled.thread.0);
-        let told = match self.tell(&Schedule(schedule.0[..at].to_vec())) {
-            Ok(told) => told,
+        let narrated = match self.tell(&Schedule(schedule.0[..at].to_vec())) {
+            Ok(narrated) => narrated,
             Err(earlier) => return earlier,
         };
-        let name = told.machine.name_of(told.machine.processes().path(process));
+        let name = narrated
+            .machine
+            .name_of(narrated.machine.processes().path(process));
         if let ReplayError::NoOutcome { outcome, .. } = error {
             return self.no_outcome(at, &name, &outcome.to_string());
         }
-        let reason = match told.machine.status(process) {
+        let reason = match narrated.machine.status(process) {
             Status::Unborn => ReplayReason::NoSuchProcess,
             Status::Ready => ReplayReason::NotReady(Status::Waiting),
             status => ReplayReason::NotReady(status),
         };
-        told.misfit(at, name, reason)
+        narrated.misfit(at, name, reason)
     }
 
-    /// Draws an execution at random, the same for the same seed. Returns the limits that cut it
-    /// off, too.
+    /// Draws an execution at random; the same seed gives the same execution. Also returns the
+    /// limits that cut it off.
     pub fn drawn(&self, seed: u64, limits: &Limits) -> (Schedule, Vec<Bound>) {
         let mut drawn = DrawnSchedule::default();
         let one = Limits {
@@ -321,32 +327,34 @@ impl Narrator<'_> {
 
     /// Runs the execution of a schedule, and returns all its violations.
     pub fn judged_execution(&self, schedule: &Schedule) -> Result<JudgedExecution, Misfit> {
-        let told = self.tell(schedule)?;
-        let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
-        let mut witnesses: Vec<Witness> = failures.map(|mishap| told.failure(mishap)).collect();
-        if told.races() {
-            witnesses.push(told.race());
+        let narrated = self.tell(schedule)?;
+        let failures = narrated
+            .mishaps
+            .iter()
+            .filter(|mishap| narrated.counts(mishap));
+        let mut witnesses: Vec<Witness> = failures.map(|mishap| narrated.failure(mishap)).collect();
+        if narrated.races() {
+            witnesses.push(narrated.race());
         }
-        if told.replay.ending == Some(Ending::Deadlock) {
-            witnesses.push(told.deadlock());
+        if narrated.replay.ending == Some(Ending::Deadlock) {
+            witnesses.push(narrated.deadlock());
         }
         let marked = witnesses.first().and_then(|witness| witness.runs.first());
-        let run = marked.unwrap_or(&told.run).clone();
-        let name = |thread: &ThreadId| told.machine.processes().path(ProcessId(thread.0));
-        let ready = told.replay.ready.iter();
+        let run = marked.unwrap_or(&narrated.run).clone();
+        let name = |thread: &ThreadId| narrated.machine.processes().path(ProcessId(thread.0));
+        let ready = narrated.replay.ready.iter();
         Ok(JudgedExecution {
             run,
             ready: ready.map(|it| name(it).to_string()).collect(),
             witnesses,
-            machine: told.machine,
+            machine: narrated.machine,
         })
     }
 
-    /// Describes an execution that the search has found; if it cannot be made again, that is a
-    /// defect.
+    /// Describes an execution that the search has found. It is a defect if it cannot be repeated.
     fn retell(&self, schedule: &Schedule) -> DescribedExecution {
         match self.tell(schedule) {
-            Ok(told) => told,
+            Ok(narrated) => narrated,
             Err(Misfit { what, .. }) => {
                 panic!("a schedule that the search found does not run again: {what}")
             }
@@ -357,7 +365,7 @@ impl Narrator<'_> {
         let threads = || Threads::<_, false>::new(|| self.machine());
         let replayed = replay_graph(threads(), self.memory, schedule);
         let (replay, graph) = replayed.map_err(|error| self.misfit(schedule, &error))?;
-        let mut teller = Teller {
+        let mut teller = ScheduleNarrator {
             code: self.code,
             walk: Walk::new(&graph),
             threads: threads(),
@@ -404,20 +412,20 @@ impl<'a> Walk<'a> {
         Some((event, last))
     }
 
-    /// Records that events are the step of this number.
-    pub fn note(&mut self, events: [&Event; 2], step: usize) {
+    /// Records that these events are the step with this number.
+    pub fn record_step(&mut self, events: [&Event; 2], step: usize) {
         for event in events {
             self.made.insert((event.thread.0, event.index), step);
         }
     }
 
-    /// Records the step of a racing access of a thread, which is not part of the graph.
-    pub fn note_racing(&mut self, thread: ThreadId, step: usize) {
+    /// Records the step of a thread's racing access, which is not part of the graph.
+    pub fn record_racing_step(&mut self, thread: ThreadId, step: usize) {
         let index = self.next.get(thread.index()).copied().unwrap_or(0);
         self.made.insert((thread.0, index), step);
     }
 
-    /// Returns the value that an access outside the graph finds.
+    /// Returns the value that an access outside the graph reads.
     pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
         if self.graph.knows(loc) {
             self.graph.final_value(loc)
@@ -447,7 +455,7 @@ impl<'a> Walk<'a> {
         Some((loc, memory))
     }
 
-    /// Describes the access of a step; `last` is the write of an update.
+    /// Describes the access of a step. `last` is the write of an update.
     pub fn access(
         &self,
         event: &Event,
@@ -478,7 +486,7 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    /// Returns the step of a write; 0 for the initial one.
+    /// Returns the step of a write; 0 for the initial write.
     fn step_of(&self, write: Slot) -> usize {
         if write == Slot::INITIAL {
             return 0;
@@ -488,8 +496,8 @@ impl<'a> Walk<'a> {
         known.copied().unwrap_or(0)
     }
 
-    /// Returns the steps made so far whose writes come later in mo than what this one reads or
-    /// writes.
+    /// Returns the steps made so far whose writes come later in mo than the write that this event
+    /// reads or makes.
     fn newer(&self, event: &Event) -> Vec<usize> {
         let own = self.graph.position(event);
         let later = own + 1..=self.graph.last_position(event.loc);
@@ -503,14 +511,14 @@ impl<'a> Walk<'a> {
 }
 
 /// Describes the steps of a schedule.
-struct Teller<'a> {
+struct ScheduleNarrator<'a> {
     code: &'a Code,
     walk: Walk<'a>,
     threads: Threads<Machine, false>,
     steps: Vec<Step>,
 }
 
-impl Teller<'_> {
+impl ScheduleNarrator<'_> {
     /// Makes the next step of a thread.
     fn make(&mut self, thread: ThreadId) {
         let Some((event, last)) = self.walk.next(thread) else {
@@ -522,20 +530,20 @@ impl Teller<'_> {
         let code = self.code;
         let memory = self.walk.access(&event, &last, |loc| code.cell_name(loc.0));
         let before = before(self.walk.graph, &event);
-        let mut told = None;
+        let mut narrated = None;
         self.threads
             .answer_by(thread, before, |machine, process, outcomes| {
-                told = machine.tell(process, outcomes).ok();
-                told.is_some()
+                narrated = machine.tell(process, outcomes).ok();
+                narrated.is_some()
             });
-        let Some(step) = told else {
+        let Some(step) = narrated else {
             return;
         };
         self.steps.push(Step { memory, ..step });
-        self.walk.note([&event, &last], self.steps.len());
+        self.walk.record_step([&event, &last], self.steps.len());
     }
 
-    /// Makes the access that races and so ends the execution: it is not part of the graph.
+    /// Makes the racing access that ends the execution. It is not part of the graph.
     fn make_racing(&mut self, thread: ThreadId) {
         let action = self.threads.pending(thread);
         let code = self.code;
@@ -544,16 +552,16 @@ impl Teller<'_> {
         };
         let initial = || self.threads.initial_value(loc);
         let value = self.walk.last_value(loc, initial);
-        let mut told = None;
+        let mut narrated = None;
         self.threads
             .answer_by(thread, value, |machine, process, outcomes| {
-                told = machine.tell(process, outcomes).ok();
-                told.is_some()
+                narrated = machine.tell(process, outcomes).ok();
+                narrated.is_some()
             });
-        if let Some(step) = told {
+        if let Some(step) = narrated {
             let memory = Some(Box::new(memory));
             self.steps.push(Step { memory, ..step });
-            self.walk.note_racing(thread, self.steps.len());
+            self.walk.record_racing_step(thread, self.steps.len());
         }
     }
 
@@ -587,7 +595,7 @@ impl Teller<'_> {
 }
 
 impl DescribedExecution {
-    /// Returns why another step, numbered from 0, cannot be made.
+    /// Returns why another step, numbered from 0, is not possible.
     fn misfit(&self, at: usize, process: String, reason: ReplayReason) -> Misfit {
         let machine = &self.machine;
         let name =
@@ -663,7 +671,7 @@ impl DescribedExecution {
             }
         }
         let missing = missing(&run.steps, &places);
-        // In a program of several files the steps have their places.
+        // In a program of several files, the steps have their own places.
         let one_file = !self.machine.code().source().contains(MARK);
         let place = lines.last().filter(|_| one_file);
         let place = place.map(|&line| self.line(line));

@@ -3,13 +3,13 @@
 //! A condition over unknown values is a decision of the execution graph (decisions.rs of
 //! `mazurka-memory`): an event whose outcomes are the sides that are feasible together with all
 //! other decisions. So a search explores graphs and decisions together, each combination once. A
-//! finding gets values from the solver, and is described as an execution with these. Such an
-//! execution has no decisions, so its schedule is that of the search without them.
+//! finding gets values from the solver, and is described as an execution with these values. Such an
+//! execution has no decisions, so its schedule is that of the search, without the decisions.
 //!
 //! Terms belong to one solver, so one worker explores. Steps that make a decision in addition to
-//! their access are refused: those that wait for an unknown value, exchange with one, or select an
-//! element by one. Results are not compared, because two of them may differ for some values and
-//! agree for others.
+//! their access are rejected: those that wait for an unknown value, compare-exchange with one, or
+//! select an element by one. Results are not compared, because two of them may differ for some
+//! values and agree for others.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use mazurka_memory::{
 };
 
 use super::search::{
-    Answer, PartFindings, Question, counts, executions, several, take_runs, watched,
+    Answer, PartFindings, Question, counts, does_several_things, executions, take_runs, watched,
 };
 use super::tell::{Narrator, WeakEvidence as Evidence};
 use crate::Refused;
@@ -36,7 +36,7 @@ type ForAllThreads = Threads<SymbolicMachine, false>;
 
 impl Question<'_> {
     /// Searches for all values, and describes the findings.
-    pub fn ask_for_all(&self, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
+    pub fn search_for_all_values(&self, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
         if self.counted.contains(Kind::Nondeterminism) {
             return Err(Refused::WeakUnknowns);
         }
@@ -44,7 +44,7 @@ impl Question<'_> {
         let (explored, over) = watched(&budget, watch, |shared| self.explore(&budget, shared));
         let (mut shown, doubts) = explored?;
         if let Some(line) = shown.found.given_up {
-            return Err(several(line).into());
+            return Err(does_several_things(line).into());
         }
         let mut bounds = std::mem::take(&mut shown.found.bounds);
         let runs = take_runs(&mut bounds, shown.certain);
@@ -53,7 +53,7 @@ impl Question<'_> {
         self.options.show();
         let witnesses = self.witnesses(&shown, &mut bounds)?;
         if shown.certain && witnesses.is_empty() && bounds.is_empty() {
-            // The finding that stopped the search is not certain after all.
+            // The finding that stopped the search is not certain in the end.
             bounds.push(Bound::Undecided);
         }
         let (found, seen) = (&shown.found, &shown.seen);
@@ -83,7 +83,7 @@ impl Question<'_> {
         let code = Arc::clone(self.code);
         let machine = ForAll { code }.for_graphs(self.options)?;
         let doubts = machine.doubts_so_far();
-        // It makes the steps of all threads.
+        // This machine makes the steps of all threads.
         let machine = RefCell::new(Some(machine));
         let only = || machine.borrow_mut().take().expect("one machine is made");
         Ok((Threads::new(only), doubts))
@@ -107,7 +107,7 @@ impl Question<'_> {
     }
 
     /// Returns the evidence for the findings, each with values. A finding without known values, or
-    /// one that exceeds the range of numbers, is not evidence, and the search was not complete.
+    /// one that exceeds the range of numbers, is not evidence; then the search was not complete.
     fn witnesses(
         &self,
         shown: &PartFindings,
@@ -134,7 +134,7 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// Makes an execution of the search again, with values that take its path and violate this
+    /// Repeats an execution of the search with values that take its path and violate this
     /// `ensures`. Returns the violations that it shows.
     fn with_values(
         &self,
@@ -160,7 +160,7 @@ impl Question<'_> {
         if !given_up.is_empty() {
             return Ok(none(given_up));
         }
-        // With values, processes that the run does not need start too.
+        // With values, processes that the run does not need start, too.
         if !machine.start_all() {
             return Ok(none(vec![Bound::Undecided]));
         }
@@ -180,14 +180,15 @@ impl Question<'_> {
             findings,
             ..Found::default()
         };
-        let told = self.found_evidence(&any.code, &found).or_else(|| {
+        let narrated = self.found_evidence(&any.code, &found).or_else(|| {
             let small = machine.concrete_and_small(broken.as_ref())?;
             self.found_evidence(&small.code, &found)
         });
-        Ok(told.unwrap_or_else(|| none(vec![Bound::IntRange])))
+        Ok(narrated.unwrap_or_else(|| none(vec![Bound::IntRange])))
     }
 
-    /// Returns the evidence in a program with values; `None` if it does not show the finding.
+    /// Returns the evidence in a program with values, or `None` if the program does not show the
+    /// finding.
     fn found_evidence(&self, code: &Arc<Code>, found: &Found) -> Option<Evidence> {
         let narrator = Narrator {
             code,
@@ -205,7 +206,7 @@ fn follow(threads: &mut ForAllThreads, graph: &Graph, schedule: &Schedule) -> Sc
     for step in &schedule.0 {
         let events = graph.thread(step.thread);
         let at: &mut usize = &mut next[step.thread.index()];
-        // The access that races, and so ends the execution, is not part of the graph.
+        // The racing access that ends the execution is not part of the graph.
         let Some(event) = events.get(*at).map(|&slot| *graph.event(slot)) else {
             plain.0.push(*step);
             continue;
@@ -223,8 +224,8 @@ fn follow(threads: &mut ForAllThreads, graph: &Graph, schedule: &Schedule) -> Sc
     plain
 }
 
-/// Returns the value that a location has right before an access: the access reads it, or its write
-/// replaces it.
+/// Returns the value of a location right before an access: the value that the access reads or
+/// replaces.
 pub(super) fn before(graph: &Graph, event: &Event) -> Value {
     match event.kind {
         Access::Store => {

@@ -1,7 +1,7 @@
-//! Every program of the corpus with every algorithm: they agree with the figures of `expect.toml`,
-//! and so with each other.
+//! Every program of the corpus with every algorithm: they must agree with the figures of
+//! `expect.toml`, and so with each other.
 //!
-//! `corpus.rs` tests the figures themselves, and brute force, which is left out here.
+//! `corpus.rs` tests the figures themselves, and brute force, which is omitted here.
 
 use std::fmt::Debug;
 use std::fs;
@@ -30,7 +30,7 @@ struct Case {
     discarded: Option<u64>,
 }
 
-/// Whether it cuts only runs that are equivalent to an earlier one.
+/// Whether the algorithm cuts only runs that are equivalent to an earlier one.
 fn counts_traces(algorithm: Algorithm) -> bool {
     ["sleep", "dpor", "source", "optimal"].contains(&algorithm.name())
 }
@@ -38,7 +38,7 @@ fn counts_traces(algorithm: Algorithm) -> bool {
 /// Programs with more traces are for `optimal` alone.
 const MANY_TRACES: u64 = 10_000;
 
-/// The maximal number of steps; a longer search is cut, and only what it found is compared.
+/// The maximal number of steps. A longer search is cut, and only its findings are compared.
 const STEPS: u64 = 1_000_000;
 
 /// The number of executions that a sampling engine draws.
@@ -89,7 +89,7 @@ fn jobs(algorithms: &[Algorithm]) -> Vec<Job> {
     jobs
 }
 
-/// Returns what is wrong, and whether the search was cut.
+/// Runs a job. Returns its mistakes, and whether the search was cut.
 fn run(job: &Job) -> (Vec<String>, bool) {
     let text = |value: &toml::Value| match value {
         toml::Value::String(text) => text.clone(),

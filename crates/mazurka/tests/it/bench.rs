@@ -54,7 +54,7 @@ fn every_engine_can_be_measured() {
 }
 
 #[test]
-fn a_name_that_is_none_lists_the_names() {
+fn an_unknown_name_lists_the_names() {
     let plan = Bench {
         filter: Some("no such program".to_owned()),
         ..Bench::default()
@@ -67,7 +67,7 @@ fn a_name_that_is_none_lists_the_names() {
 }
 
 #[test]
-fn who_interrupts_gets_what_there_is() {
+fn an_interrupted_benchmark_returns_its_measurements() {
     let plan = Bench {
         quick: true,
         ..Bench::default()

@@ -34,7 +34,7 @@ fn load(path: &Path) -> Program {
 }
 
 #[test]
-fn what_is_verified_has_a_certificate_that_is_accepted() {
+fn verified_programs_have_a_certificate_that_is_accepted() {
     let all = on_all_cores(programs(), |path| {
         let program = load(path);
         let options = Options {

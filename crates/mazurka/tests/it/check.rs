@@ -1,4 +1,4 @@
-//! `check` chooses its engine itself; the verdict does not depend on which one decides.
+//! `check` chooses its engine itself; the verdict does not depend on the engine that decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ fn check(source: &str) -> Record {
         .expect("a record")
 }
 
-/// The message and the schedule of the livelock that `check` finds. It must replay.
+/// Returns the message and the schedule of the livelock that `check` finds. The livelock must
+/// replay.
 #[track_caller]
 fn livelock(source: &str) -> (String, String) {
     let record = check(source);
@@ -47,7 +48,7 @@ fn a_loop_that_no_process_ends_is_a_livelock() {
 }
 
 #[test]
-fn a_loop_that_another_process_ends_is_none() {
+fn a_loop_that_another_process_ends_is_no_livelock() {
     let record = check(
         "var stop: bool = false
          process { while !stop { skip } } process { stop := true }",
@@ -83,8 +84,8 @@ fn a_livelock_may_need_the_right_choices() {
 
 #[test]
 fn a_lock_that_is_taken_again_and_again() {
-    // The holder of the lock makes the other process wait, so that one is not ready all the time:
-    // weak fairness does not guarantee it the lock.
+    // The holder of the lock makes the other process wait, so the other process is not always
+    // ready. Weak fairness does not guarantee that it gets the lock.
     let (message, schedule) = livelock(
         "lock m var x: int = 0
          process { while x == 0 { lock(m); unlock(m) } }
@@ -146,7 +147,7 @@ fn limits_of_the_user_hold_for_every_attempt() {
     assert_eq!(record.scope.bounds.len(), 1);
 }
 
-/// Every case of the corpus that can be explored.
+/// Returns every case of the corpus that can be explored.
 fn corpus() -> Vec<(String, Program, Option<String>)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).expect("the workspace");

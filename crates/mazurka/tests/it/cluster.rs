@@ -1,5 +1,5 @@
-//! A search by many machines, without the machines: the tree of parts gives what one search gives,
-//! and what is read is checked.
+//! A search by many machines, without the machines: the tree of parts has the same findings as one
+//! search, and all texts are checked when they are read.
 
 use mazurka::checkpoint::Checkpoint;
 use mazurka::cluster::{Job, JobError, OrderError, Shared, id_of, orders};
@@ -23,7 +23,7 @@ fn the_corpus_is_the_same_as_a_tree_of_parts() {
     for (source, program) in corpus() {
         for &algorithm in &[Algorithm::Optimal, Algorithm::Source, Algorithm::Naive] {
             let record = program.record();
-            // The oracle compares brute force on smaller programs (testkit's `parallel`).
+            // The oracle compares brute force on smaller programs (`parallel` of testkit).
             let naive = algorithm == Algorithm::Naive;
             // Its few traces have many steps, so small budgets cut it into very many parts.
             if &*record.file == "fagiani-example5-flips" {
@@ -38,12 +38,12 @@ fn the_corpus_is_the_same_as_a_tree_of_parts() {
             let job = Job::new(&file, &source, &record.set, algorithm).with_budget(1000, 6);
             let shared = match Shared::open(&job, &Options::default()) {
                 Ok(shared) => shared,
-                // Programs with unknowns are explored in one go.
+                // Programs with unknown values are not explored in parts.
                 Err(JobError::Parts(_)) => continue,
                 Err(error) => panic!("{name}: {error}"),
             };
             let tree = shared.explore_here(&mut quietly()).expect("a record");
-            // In parts: what is left out, is left out in both.
+            // Coverage must be the same in parts: the same parts of the program are not reached.
             let covering = Options {
                 cover: true,
                 ..Options::default()
@@ -63,7 +63,7 @@ fn the_corpus_is_the_same_as_a_tree_of_parts() {
     assert!(cut > 20, "few of them were cut: {cut}");
 }
 
-/// All results of a job, by the paths of their orders.
+/// Returns all results of a job, by the paths of their orders.
 fn results(shared: &Shared) -> Vec<(String, Checkpoint)> {
     let root = shared.root().text().expect("JSON");
     let (mut all, mut open) = (Vec::new(), vec![("0".to_owned(), root)]);
@@ -93,7 +93,7 @@ fn any_machine_makes_the_same_tree() {
         assert_eq!(one.counts(), two.counts());
         assert_eq!(orders(one).expect("JSON"), orders(two).expect("JSON"));
     }
-    // As texts, added one after the other.
+    // The results as texts, added one after the other.
     let shared = open(&job(WRITERS));
     let mut sum = shared.sum();
     for (_, result) in &first {
@@ -109,7 +109,7 @@ fn any_machine_makes_the_same_tree() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_results_are_reported() {
     let shared = open(&job(WRITERS));
     let mut sum = shared.sum();
     for (_, result) in results(&shared).iter().take(3) {
@@ -142,7 +142,7 @@ fn a_job_has_one_name() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn orders_of_another_job_are_refused() {
     let shared = open(&job(WRITERS));
     let other = open(&job(&WRITERS.replace("x + 1", "x + 2")));
     let explored = shared.explore(&other.root(), u64::MAX, &mut quietly());
@@ -159,7 +159,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn jobs_that_mean_harm_are_refused() {
+fn harmful_jobs_are_refused() {
     let refused = |job: &Job| Shared::open(job, &Options::default()).err();
     let c = Job::new("evil.c", "int main() {}", &[], Algorithm::Optimal);
     assert!(matches!(refused(&c), Some(JobError::Language(_))));

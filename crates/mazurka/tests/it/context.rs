@@ -1,5 +1,5 @@
-//! Table 2 of the paper on context-sensitive DPOR: executions, and the maximal number of stored
-//! states, of our programs, by the algorithm as printed and by ours. docs/context.md has the
+//! Table 2 of the paper on context-sensitive DPOR: the executions and the maximal number of stored
+//! states of the programs, by the printed algorithm and by this one. docs/context.md has the
 //! paper's figures.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ const PRINTED: Variant = Variant {
     ..Variant::BEST
 };
 
-/// The variant without the second optimisation, or without both.
+/// Returns the variant without the second optimisation, or without both.
 fn less(variant: Variant, anticipate: bool) -> Variant {
     Variant {
         anticipate,
@@ -22,7 +22,7 @@ fn less(variant: Variant, anticipate: bool) -> Variant {
     }
 }
 
-/// The number of executions, and the maximal number of stored states.
+/// Returns the number of executions and the maximal number of stored states.
 fn counts(name: &str, set: (&str, &str), algorithm: Algorithm) -> (u64, u64) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/abs");
     let source = std::fs::read_to_string(corpus.join(name).join("program.abs")).expect("a file");

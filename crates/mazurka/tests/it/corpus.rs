@@ -27,7 +27,7 @@ struct Expect {
     symbolic: Vec<SymbolicCase>,
 }
 
-/// What `symbolic` must find.
+/// The figures that `symbolic` must find.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SymbolicCase {
@@ -92,7 +92,7 @@ fn folder() -> PathBuf {
         .join("corpus")
 }
 
-/// One program with one set of constants, and what it must give.
+/// One program with one set of constants, and the figures that it must have.
 struct Job {
     name: String,
     /// Its extension decides the language.
@@ -168,7 +168,7 @@ fn jobs() -> Vec<Job> {
     jobs
 }
 
-/// Every `.maz` file below a folder.
+/// Finds every `.maz` file below a folder.
 fn programs_below(folder: &Path, found: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).expect("a folder").flatten() {
         let path = path.path();
@@ -188,7 +188,7 @@ fn every_program_states_what_it_is_about() {
         programs_below(&folder().join(part), &mut found);
     }
     assert!(found.len() > 100, "most of the programs were not found");
-    // These are not programs: others include them.
+    // These files are not programs: others include them.
     found.retain(|path| {
         !path
             .parent()
@@ -266,7 +266,8 @@ fn run(job: &Job, size: Size) -> Wrong {
     wrong
 }
 
-/// Too large for the naive explorer: the part that it explores must not contradict the figures.
+/// Checks a case that is too large for the naive explorer: the part that it explores must not
+/// contradict the figures.
 fn in_part(program: &Program, case: &Case, wrong: &mut Wrong) {
     let mut options = Options::default();
     options.limits.steps = Some(100_000);
@@ -307,7 +308,7 @@ fn word(verdict: Verdict) -> String {
 /// Programs over inputs with more traces are for `optimal` alone.
 const MANY_TRACES: u64 = 10_000;
 
-/// The figures of a large program with inputs.
+/// Checks the figures of a large program with inputs.
 fn by_optimal(program: &Program, case: &Case, wrong: &mut Wrong) {
     let explored = program.explore(Algorithm::Optimal, &Options::default(), &mut quietly());
     let counts = explored.expect("a record").counts;
@@ -316,8 +317,8 @@ fn by_optimal(program: &Program, case: &Case, wrong: &mut Wrong) {
     wrong.compare("failures", &case.failures, &counts.failures);
 }
 
-/// Programs with inputs: every figure with every algorithm; `optimal` runs each class of executions
-/// once.
+/// Checks every figure of a program with inputs with every algorithm; `optimal` runs each class of
+/// executions once.
 fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
     let small = case.traces.is_none_or(|traces| traces < 100);
@@ -342,7 +343,7 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
             &explored.deterministic,
         );
         match algorithm {
-            // It may meet only one of two terms with equal values.
+            // The algorithm may meet only one of two terms with equal values.
             Algorithm::Context(_) if counts.final_states < case.final_states.unwrap_or(0) => {
                 wrong.compare(
                     &name("final states"),
@@ -392,7 +393,7 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     }
 }
 
-/// Every figure, exactly.
+/// Checks every figure exactly.
 fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     let options = Options::default();
     let explored = program
@@ -431,8 +432,8 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     }
 }
 
-/// Both nets: the deadlocks and failures of the figures, whichever tests are run, and never more
-/// tests than traces.
+/// Checks both nets: they have the deadlocks and failures of the figures, whichever tests are run,
+/// and never more tests than traces.
 fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let [replicated, contextual] = [NetKind::Replicated, NetKind::Contextual].map(|kind| {
@@ -460,7 +461,7 @@ fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong
         }
         unfolded
     });
-    // A read that comes too late distinguishes replicated events, but no others.
+    // A read that comes too late distinguishes events of a replicated net, but no others.
     if contextual.record.counts.events > replicated.record.counts.events {
         wrong.0.push("the contextual net is larger".to_owned());
     }
@@ -475,7 +476,7 @@ fn same_failures(name: &str, explored: &Record, record: &Record, wrong: &mut Wro
     wrong.compare(name, &Some(all), &found);
 }
 
-/// The message and place of each failure.
+/// Returns the message and place of each failure.
 fn failing(record: &Record) -> BTreeSet<String> {
     let failures = record.witnesses.iter();
     let failures = failures.filter(|witness| witness.kind == Kind::Failure);
@@ -484,9 +485,9 @@ fn failing(record: &Record) -> BTreeSet<String> {
         .collect()
 }
 
-/// Compares the stateful net with all executions: a deadlock if there is one, the same failures,
-/// and no more events than the replicated one. Also compares it with all states of its model, if
-/// there are not too many.
+/// Compares the stateful net with all executions: it must have a deadlock if there is one, the same
+/// failures, and no more events than the replicated net. Also compares it with all states of its
+/// model, if there are not too many.
 fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let net = program
@@ -546,7 +547,7 @@ fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut W
     net.record
 }
 
-/// Every witness replays, also through its file format.
+/// Checks that every witness replays, also after it was written to a file and read.
 fn replays(program: &Program, mut record: Record, options: &Options) -> Option<String> {
     // The last digit of a time may not survive writing and reading.
     record.seconds = 0.0;
@@ -606,7 +607,7 @@ fn for_all_values(job: &Job, wrong: &mut Wrong) {
     }
 }
 
-/// The figures of symbolic execution.
+/// Checks the figures of symbolic execution.
 fn symbolic(name: &str, source: &str, case: &SymbolicCase) {
     let program = Program::load(name, source, &settings(&case.set)).expect("it loads");
     let wanted = SymbolicOptions {

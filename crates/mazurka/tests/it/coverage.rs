@@ -1,4 +1,4 @@
-//! What executions reach, with every engine, and the warnings about the rest.
+//! The reached parts of programs, with every engine, and the warnings about the other parts.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn check(source: &str) -> Record {
     checked.expect("a record")
 }
 
-/// The codes of the warnings, each with the text that it points at.
+/// Returns the codes of the warnings, each with the text to which it points.
 #[track_caller]
 fn warned(source: &str) -> Vec<(String, String)> {
     let record = check(source);
@@ -43,7 +43,7 @@ fn warned(source: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_no_execution_does_is_warned_about() {
+fn there_are_warnings_about_unreached_parts() {
     let cases: &[(&str, &[(&str, &str)])] = &[
         (
             "var x: int = 0 process { while true { x := 1 - x }; x := 2 } allows livelock",
@@ -69,7 +69,7 @@ fn what_no_execution_does_is_warned_about() {
             "var x: int = 0 allows deadlock process { x := 1 } process { await x == 2; x := 3 }",
             &[("W0204", "x == 2"), ("W0201", "x := 3")],
         ),
-        // An operation that never returns: it has no `return`, so none is reported as never
+        // An operation that never returns: it has no `return`, so no `return` is reported as never
         // reached.
         (
             "allows deadlock var x: int = 0
@@ -94,7 +94,8 @@ fn what_no_execution_does_is_warned_about() {
                 ("W0205", "assert x == 3"),
             ],
         ),
-        // A guard that holds but is never taken: the lock after it is never free.
+        // A guard that is true but whose step is never possible, because the lock after it is never
+        // free.
         (
             "var x: int = 0 lock m allows deadlock
              process { lock(m); x := 1 }
@@ -120,7 +121,7 @@ fn what_no_execution_does_is_warned_about() {
 }
 
 #[test]
-fn what_is_as_it_should_be_is_not_warned_about() {
+fn there_are_no_warnings_about_intended_code() {
     let fine = [
         // Alarms need not be reachable.
         "var x: int = 0 process { x := 1 } process { if x > 1 { error } }",
@@ -168,7 +169,7 @@ fn documented_warnings_are_given_for_the_example_and_not_for_its_repair() {
 }
 
 #[test]
-fn nothing_is_said_about_what_was_not_explored() {
+fn there_are_no_warnings_about_unexplored_parts() {
     let source = "var x: int = 0 process { x := 1 } process { if x > 1 { x := 5 } }";
     let limits = Limits {
         steps: Some(1),
@@ -181,7 +182,7 @@ fn nothing_is_said_about_what_was_not_explored() {
     assert_eq!((record.coverage, record.warnings), (None, Vec::new()));
 }
 
-/// Conditions before the first step of a process count: this program has no others.
+/// Conditions before the first step of a process count, and this program has no others.
 #[test]
 fn branches_before_the_first_step_are_covered() {
     let path = "../../corpus/maz/thesis-fig2-3/program.maz";
@@ -201,7 +202,7 @@ fn branches_before_the_first_step_are_covered() {
     assert_eq!((coverage.statements, coverage.reached), (6, 6));
 }
 
-/// What an engine reports as reached, if it explores everything within the limits.
+/// Returns the coverage according to an engine, if it explores everything within the limits.
 fn covered(program: &Program, algorithm: Algorithm, jobs: usize) -> Option<Coverage> {
     let limits = Limits {
         steps: Some(3000),

@@ -1,4 +1,4 @@
-//! Every engine on the programs of two papers: makes the table of docs/engines.md.
+//! Every engine on the programs of two papers. Creates the table of docs/engines.md.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ fn load(name: &str, set: &[(&str, &str)]) -> Program {
     Program::load(&file, &source, &set).expect("a program without mistakes")
 }
 
-/// The number of complete runs, and of those that were cut or blocked.
+/// Returns the number of complete runs and of runs that were cut or blocked, as text.
 fn runs(whole: u64, cut: u64) -> String {
     match cut {
         0 => whole.to_string(),
@@ -57,7 +57,7 @@ fn runs(whole: u64, cut: u64) -> String {
     }
 }
 
-/// One line of the table.
+/// Returns one line of the table.
 fn line(name: &str, set: &[(&str, &str)]) -> String {
     let program = load(name, set);
     let options = Options::default();

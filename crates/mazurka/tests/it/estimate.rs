@@ -11,7 +11,7 @@ use mazurka::{Algorithm, Bound, Options, Program, Progress};
 const FEWEST_TRACES: i64 = 100;
 const MOST_TRACES: i64 = 100_000;
 
-/// The larger programs of the corpus, and their number of traces.
+/// Returns the larger programs of the corpus, with their numbers of traces.
 fn programs() -> Vec<(Program, f64)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let workspace = here.ancestors().nth(2).expect("the workspace");
@@ -52,13 +52,13 @@ fn programs() -> Vec<(Program, f64)> {
     all
 }
 
-/// The estimate when this fraction of all executions had been explored.
-fn said_at(part: f64, program: &Program, traces: f64, in_parts: bool) -> Option<Estimate> {
-    let mut said = None;
+/// Returns the estimate when this fraction of all executions had been explored.
+fn estimate_at(part: f64, program: &Program, traces: f64, in_parts: bool) -> Option<Estimate> {
+    let mut estimate = None;
     let mut watch = |progress: &Progress| {
         let met = progress.counts.executions as f64;
-        if said.is_none() && met >= part * traces && met < 0.8 * traces {
-            said = progress.estimate;
+        if estimate.is_none() && met >= part * traces && met < 0.8 * traces {
+            estimate = progress.estimate;
         }
         ControlFlow::<Bound>::Continue(())
     };
@@ -74,7 +74,7 @@ fn said_at(part: f64, program: &Program, traces: f64, in_parts: bool) -> Option<
             .explore(Algorithm::Optimal, &options, &mut watch)
             .expect("a record");
     }
-    said
+    estimate
 }
 
 #[test]
@@ -82,17 +82,17 @@ fn estimates_are_as_good_as_they_say() {
     let (mut close, mut within, mut all) = (0, 0, 0);
     for (program, traces) in programs() {
         for in_parts in [false, true] {
-            let Some(said) = said_at(0.3, &program, traces, in_parts) else {
+            let Some(estimate) = estimate_at(0.3, &program, traces, in_parts) else {
                 continue;
             };
-            let ratio = said.executions / traces;
+            let ratio = estimate.executions / traces;
             all += 1;
             close += u32::from((1.0 / 3.0..=3.0).contains(&ratio));
-            within += u32::from((said.low..=said.high).contains(&traces));
+            within += u32::from((estimate.low..=estimate.high).contains(&traces));
             println!(
                 "{ratio:6.2} {:6.2}–{:6.2} of {traces:6} {} {:?}{}",
-                said.low / traces,
-                said.high / traces,
+                estimate.low / traces,
+                estimate.high / traces,
                 program.record().file,
                 program.record().set,
                 if in_parts { ", in parts" } else { "" },

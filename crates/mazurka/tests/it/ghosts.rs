@@ -1,20 +1,21 @@
-//! A step claims everything that belongs to it, even in another procedure.
+//! A step claims everything that belongs to it, even parts in another procedure.
 
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
-/// Each fails in one of its orders, which needs the claims after a call or a return.
+/// Each program fails in one of its orders. The engines find this order only with the claims after
+/// a call or a return.
 const BEHIND_A_CALL: [&str; 7] = [
     // The ghost is in the procedure that is called.
     "var x, y: int = 0  ghost var g: int = 0  ensures g == 2
      proc mark() { g := 1 }
      process { x := 1; mark() }
      process { y := 1; g := 2 }",
-    // It comes after the procedure with the step.
+    // The ghost comes after the procedure with the step.
     "var x, y: int = 0  ghost var g: int = 0  ensures g == 2
      proc step() { x := 1 }
      process { step(); g := 1 }
      process { y := 1; g := 2 }",
-    // It comes after a procedure without steps.
+    // The ghost comes after a procedure without steps.
     "var x, y: int = 0  ghost var g: int = 0  ensures g == 2
      proc nothing() { skip }
      process { x := 1; nothing(); g := 1 }

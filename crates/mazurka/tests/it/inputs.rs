@@ -27,7 +27,7 @@ fn the_inputs_of_example_2_wrap_around() {
     assert_eq!(record.verdict, Verdict::Violated);
     let inputs = pairs(&record.witnesses[0].runs[0].inputs);
     assert_eq!(inputs, [("0#0", "10"), ("0#1", "-858993314")]);
-    // There is no such pair of mathematical integers, and no range proves it.
+    // No pair of mathematical integers satisfies this, and no range proves that.
     let source = source.replace("input()", "input(int)");
     let options = Options {
         solver: SolverChoice::Embedded.into(),
@@ -233,7 +233,7 @@ fn initial_values_that_the_file_does_not_give_are_inputs_too() {
 
 /// Two factors of a large number: the embedded solver gives up.
 #[test]
-fn what_no_solver_decides_is_explored_no_further_and_named() {
+fn undecided_paths_are_not_explored_and_are_a_bound() {
     let source = "var x: i64 = 0 process { let a = input(i64); let b = input(i64);
         assume a > 1 && a < 4000000000 && b > 1 && b < 4000000000;
         if a * b == 1000000016000000063 { error }; x := 1 }";
@@ -255,7 +255,7 @@ fn what_no_solver_decides_is_explored_no_further_and_named() {
 }
 
 #[test]
-fn a_program_says_what_it_leaves_open() {
+fn a_program_lists_its_unknown_values() {
     let unknowns = |source: &str| Program::load("test.maz", source, &[]).unwrap().unknowns();
     assert_eq!(unknowns("process { let x = input() }").inputs.len(), 1);
     assert_eq!(unknowns("var x: int process { x := 1 }").initial.len(), 1);
@@ -326,7 +326,7 @@ fn a_livelock_is_found_beside_inputs() {
     assert_eq!(record.witnesses[0].kind, Kind::Livelock);
 }
 
-/// An interrupt ends the current query, whose condition is not taken for impossible.
+/// An interrupt ends the current query. Its condition must not count as impossible.
 #[test]
 fn an_interrupted_solver_verifies_nothing() {
     let source = "var x, y: u8 process { assert x * y != 143 }";

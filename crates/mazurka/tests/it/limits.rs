@@ -1,4 +1,4 @@
-//! A limit ends the work in time, and what was found is reported.
+//! A limit ends the work in time, and the findings so far are reported.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn within(limits: Limits) -> Options {
     }
 }
 
-/// Interrupts the work after this many calls.
+/// Returns a watch that interrupts the work after this many calls.
 fn after(looks: usize) -> impl FnMut(&mazurka::Progress) -> ControlFlow<Bound> {
     let mut left = looks;
     move |_| match left {
@@ -37,7 +37,7 @@ fn after(looks: usize) -> impl FnMut(&mazurka::Progress) -> ControlFlow<Bound> {
     }
 }
 
-/// Runs of an infinite loop are cut, never complete, and may be very many.
+/// Runs of an infinite loop are cut off and never complete, and there may be very many of them.
 #[test]
 fn runs_that_are_cut_count_against_the_limit_of_executions() {
     let source = "var x: int = 0
@@ -60,7 +60,7 @@ const COUNTERS: &str = "var x: int = 0
     process { for i in 0..10 { x := x + 1 } }";
 
 #[test]
-fn a_run_that_is_broken_off_is_told_so_far() {
+fn a_run_that_is_broken_off_is_described_so_far() {
     let program = load(COUNTERS);
     let whole = "0 1 ".repeat(10);
     for plan in [Plan::Seed(7), Plan::Schedule(whole.parse().expect("one"))] {
@@ -76,7 +76,7 @@ fn a_run_that_is_broken_off_is_told_so_far() {
 }
 
 #[test]
-fn a_run_is_told_as_a_schedule_tells_it() {
+fn a_random_run_is_described_like_that_of_its_schedule() {
     let source = "var x: int = 0 lock m
         process { lock(m); x := choose(0..5); unlock(m); let h = spawn { x := x + 1 }; join h }
         process { lock(m); x := x + choose(1..9); unlock(m) }";
@@ -90,7 +90,7 @@ fn a_run_is_told_as_a_schedule_tells_it() {
 }
 
 #[test]
-fn a_recorded_run_is_told_as_far_as_it_was_made() {
+fn a_recorded_run_is_described_as_far_as_it_was_made() {
     let wanted = Permuting {
         plan: Plan::Seed(3),
         complete: false,
@@ -107,9 +107,9 @@ fn a_recorded_run_is_told_as_far_as_it_was_made() {
     assert_eq!(whole.expect("one").permutations.recorded.steps.len(), 20);
 }
 
-/// Parts may be whole executions, with no step left to make.
+/// Parts may be whole executions, without remaining steps.
 #[test]
-fn so_many_executions_and_no_more() {
+fn the_limit_of_executions_is_exact() {
     // Three writes in any order: 6 traces.
     let source = "var x: int = 0 process (p in 0..3) { x := p }";
     let program = load(source);
@@ -135,11 +135,11 @@ fn so_many_executions_and_no_more() {
     }
 }
 
-/// Cutting the search space into parts, one for each outcome, would take a billion of them.
+/// If the search space were cut into parts, one for each outcome, there would be a billion of them.
 #[test]
 fn a_choice_among_a_billion_is_not_cut() {
     let program = load("var x: int = 0 process { x := choose(0..1000000000) }");
-    // More than the first attempt gets, which is made without parts.
+    // More steps than the first attempt may use, which is made without parts.
     let limits = Limits {
         steps: Some(140_000),
         ..Limits::default()
@@ -150,9 +150,9 @@ fn a_choice_among_a_billion_is_not_cut() {
     assert!(record.counts.executions > 1000);
 }
 
-/// A solver takes very long to see that the two results are equal.
+/// A solver takes very long to prove that the two results are equal.
 #[test]
-fn equal_results_that_a_limit_leaves_open_are_not_called_equal() {
+fn results_that_a_limit_leaves_undecided_are_not_called_equal() {
     let source = "var a, b: u32 var x: u32 = 0
         process { x := (a + b) * (a + b) }
         process { x := a * a + 2 * a * b + b * b }";
@@ -203,8 +203,8 @@ fn nets_over_whole_arrays_have_all_failures() {
     }
 }
 
-/// A step that touches all elements is compared with others element by element, not each element
-/// with each: that would take hours.
+/// A step that touches all elements is compared with others element by element. Comparing each
+/// element with each other would take hours.
 #[test]
 fn a_stateful_net_over_a_long_array_takes_no_quadratic_time() {
     // The loops conflict: two orders, in which each step is first or second.
@@ -300,7 +300,7 @@ fn bounds_of_all_searches(
 
 const LONG: u64 = 20_000_000;
 
-/// Twenty million rounds of a hundred instructions.
+/// Returns a loop of twenty million rounds of a hundred instructions.
 fn long_work() -> String {
     let body = "a[i % 8] := a[(i + 1) % 8] + i % 7;".repeat(20);
     format!("let a: int[8] = 0; let i = 0; while i < {LONG} {{ i := i + 1; {body} }}")
@@ -352,8 +352,8 @@ fn work_before_the_first_step_ends_when_memory_does() {
     }
 }
 
-/// If the time is over while the prefix of a part is made again, the part is not cut within the
-/// prefix. The checkpoint has all work that is not done.
+/// If the time is over while the prefix of a part is repeated, the part is not cut within the
+/// prefix. The checkpoint contains all remaining work.
 #[test]
 fn parts_with_long_steps_can_be_continued() {
     let work = "i := 0; while i < 10000 { i := i + 1 };";
@@ -392,16 +392,17 @@ fn parts_with_long_steps_can_be_continued() {
     };
     assert!(rounds > 1);
     assert!(last.scope.exhaustive);
-    // The number of parts depends on the time, and so does how often their prefixes are made.
+    // The number of parts depends on the time, and so does the number of times that prefixes are
+    // repeated.
     let mut counts = last.counts;
     counts.steps = whole.counts.steps;
     assert_eq!(counts, whole.counts);
 }
 
-/// Terms over a million initial values are not made if there is no memory for them, and the
-/// recorded run is still shown.
+/// Terms over a million initial values are not created if there is no memory for them. The recorded
+/// run is still shown.
 #[test]
-fn permutations_without_memory_tell_the_run() {
+fn permutations_without_memory_show_the_run() {
     let wanted = Permuting {
         plan: Plan::Schedule("0 1".parse().expect("a schedule")),
         complete: false,

@@ -53,7 +53,7 @@ fn filled(template: &str, orders: &[&str]) -> String {
     text
 }
 
-/// All assignments of orders.
+/// Returns all assignments of orders.
 fn assignments(marks: &[&'static [&'static str]]) -> Vec<Vec<&'static str>> {
     marks.iter().fold(vec![Vec::new()], |all, orders| {
         let longer = |one: &Vec<&'static str>| {
@@ -128,7 +128,7 @@ fn advice_is_that_of_all_assignments() {
                 .collect();
             let context = format!("{template}\n{written:?} -> {new:?} under {memory}");
             if good.contains(&written) {
-                // No assignment that passes is weaker.
+                // No passing assignment is weaker.
                 assert!(matches!(found.advice, Advice::Weaken | Advice::Keep));
                 assert!(good.iter().any(|one| **one == new), "{context}");
                 let weaker = |one: &&&Vec<&str>| ***one != new && includes(&new, one);
@@ -179,7 +179,7 @@ process { let won = f.compare_exchange(0, 1, relaxed, relaxed); if !won { assert
 }
 
 #[test]
-fn what_orders_cannot_help_is_said() {
+fn violations_that_no_order_removes_are_reported() {
     let source = "atomicity access  var x: atomic int = 0
 process { x.store(1, relaxed) }  process { assert x.load(relaxed) == 0 }";
     let found = orders(source, Memory::Rc11).orders;
@@ -197,7 +197,7 @@ process { x.store(1, relaxed); fence(seq_cst); assert x.load(relaxed) == 1 }";
 }
 
 #[test]
-fn orders_are_refused_where_they_mean_nothing() {
+fn orders_are_refused_in_programs_without_orders() {
     let program = load("atomicity access  var x: int = 0  process { x := 1 }");
     let refused = |memory| program.orders(&options(memory), &mut quietly());
     assert_eq!(refused(Memory::Sc), Err(Refused::NoOrders));
@@ -225,7 +225,7 @@ fn a_limit_leaves_orders_open() {
 }
 
 #[test]
-fn check_says_which_orders_would_forbid_a_violation() {
+fn check_lists_the_orders_that_would_remove_a_violation() {
     let record = |source: &str| {
         let record = load(source).check(&options(Memory::Rc11), &mut quietly());
         record.expect("a verdict")

@@ -1,4 +1,4 @@
-//! The example of a custom search finds what it should.
+//! The example of a custom search finds what it should find.
 
 #[path = "../../examples/own_policy.rs"]
 #[allow(dead_code)]
@@ -18,7 +18,7 @@ fn without_delays_there_is_one_schedule_and_no_failure() {
 fn a_delay_is_enough_for_a_lost_update() {
     let found = explore(COUNTER, 1);
     assert!(found.counts.failures > 0);
-    // No delay, or one before one of the first four steps: before the last two steps only one
+    // No delay, or one delay before one of the first four steps. Before the last two steps only one
     // process is ready.
     assert_eq!(found.counts.executions, 5);
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-/// Runs all jobs, the last first, and returns each with its result; none if it panics.
+/// Runs all jobs, the last one first. Returns each with its result, or with `None` if it panics.
 pub fn on_all_cores<J: Send, R: Send>(
     jobs: Vec<J>,
     run: impl Fn(&J) -> R + Sync,

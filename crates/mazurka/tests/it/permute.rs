@@ -27,7 +27,7 @@ fn load(name: &str, source: &str, set: &[(&str, &str)]) -> Program {
     Program::load(name, source, &set).expect("a program")
 }
 
-/// Permutes the run of a schedule.
+/// Returns the request to permute the run of a schedule.
 fn by(schedule: &str) -> Permuting {
     Permuting {
         plan: Plan::Schedule(schedule.parse().expect("a schedule")),
@@ -51,7 +51,7 @@ fn permute(program: &Program, wanted: &Permuting) -> PermuteRecord {
     permuted.expect("permutations")
 }
 
-/// The final value of a variable in each class.
+/// Returns the final value of a variable in each class.
 fn finals<'a>(permuted: &'a Permutations, name: &str) -> Vec<&'a str> {
     let value = |class: &'a mazurka::record::PermutationClass| {
         let found = class.state.iter().find(|binding| binding.name == name);
@@ -181,7 +181,7 @@ fn from_any_initial_values() {
 }
 
 #[test]
-fn what_cannot_be_told_from_any_initial_values_is_refused() {
+fn runs_that_depend_on_the_initial_values_are_refused() {
     let source =
         "var i: int = 0 var a: int[2] = 0 process { let t = i; a[t] := 1 } process { i := 1 }";
     let wanted = Permuting {
@@ -218,7 +218,8 @@ fn long_runs() {
         assert_eq!(permuted.permutations.executable, 501);
         assert_eq!(permuted.record.counts.final_states, 252);
         assert_eq!(permuted.permutations.recorded.steps.len(), 1004);
-        // Nothing is tried twice: each class adds only the steps that it shares with no other.
+        // No step is tried twice: each class adds only the steps that it shares with no other
+        // class.
         assert!(permuted.record.counts.steps < 501 * 1005);
     }
 }
@@ -246,7 +247,8 @@ fn the_printed_form_repeats_itself() {
     );
 }
 
-/// Definition 9 uses what a label names, claims include both sides of a choice: errata E2.
+/// Definition 9 uses the variables that a label names; claims include both sides of a choice
+/// (errata E2).
 #[test]
 fn the_printed_interference_is_of_the_label() {
     let source = "var a, b: int = 0  process { a := 1 <| true |> b := 1 }  process { b := 2 }";
@@ -260,7 +262,7 @@ fn the_printed_interference_is_of_the_label() {
 }
 
 #[test]
-fn one_path_says_nothing_about_others() {
+fn the_permutations_of_one_path_do_not_show_other_paths() {
     let program = program("e6-choice", &[]);
     let one = permute(&program, &by("1 0"));
     assert_eq!(one.permutations.executable, 1);
@@ -278,7 +280,7 @@ fn one_path_says_nothing_about_others() {
     assert!(all.record.scope.exhaustive);
 }
 
-/// Errata E7 and E8: what blocks, and the label at the end of a loop.
+/// Errata E7 and E8: guards that block, and the label at the end of a loop.
 #[test]
 fn guards_of_choices_and_ends_of_loops() {
     let source = "var x: int = 0 var b: bool = false
@@ -327,7 +329,7 @@ fn a_permutation_may_be_open() {
 }
 
 #[test]
-fn a_bound_is_named_and_nothing_is_known() {
+fn a_bound_is_reported_and_leaves_the_verdict_open() {
     let program = program("fagiani-example5-flips", &[]);
     let mut options = Options::default();
     options.limits.depth = Some(5);
@@ -358,8 +360,8 @@ fn a_program_without_steps() {
     assert_eq!(permuted.record.counts.final_states, 1);
 }
 
-/// Most steps are made for permutations, and few to find out that there are none: with N = 13, 104
-/// labels are recorded and permuted.
+/// Most steps are made for permutations, and few only find that there is no permutation. With N =
+/// 13, 104 labels are recorded and permuted.
 #[test]
 fn complete_makes_few_steps_in_vain() {
     for (n, traces, most) in [("13", 1, 208), ("14", 2, 1_000), ("15", 4, 6_000)] {
@@ -374,8 +376,8 @@ fn complete_makes_few_steps_in_vain() {
     }
 }
 
-/// `--complete` and `explore --algorithm optimal` agree. Returns false if the permutations take
-/// more steps than that.
+/// Asserts that `--complete` and `explore --algorithm optimal` agree. Returns false if the
+/// permutations take more than `steps` steps.
 fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool {
     let mut options = Options::default();
     let explored = program
@@ -404,7 +406,7 @@ fn agrees(name: &str, program: &Program, wanted: &Permuting, steps: u64) -> bool
 /// A program's name, its text and its settings.
 type Case = (String, String, Vec<(String, String)>);
 
-/// All cases of the corpus.
+/// Returns all cases of the corpus.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let folders = fs::read_dir(corpus()).expect("the corpus");
@@ -477,7 +479,7 @@ fn complete_agrees_with_optimal_on_more_of_the_corpus() {
 /// The recorded run as `run` shows it: path(θ0) and path(θ3) of Example 7, path(θ2) of Example 11,
 /// and the effect of each.
 #[test]
-fn a_run_tells_its_path() {
+fn a_run_has_its_path() {
     let path = |x: &str, schedule: &str| {
         let program = program("fagiani-example5", &[("x", x)]);
         let plan = Plan::Schedule(schedule.parse().expect("a schedule"));
@@ -496,9 +498,9 @@ fn a_run_tells_its_path() {
     assert_eq!(theta_3.condition, "flag");
 }
 
-/// In another order, another lock of an array is taken: the label is still the same.
+/// In another order, another lock of an array is taken; the label is still the same.
 #[test]
-fn another_lock_is_no_other_label() {
+fn another_lock_of_an_array_has_the_same_label() {
     let wanted = Permuting {
         any_start: true,
         ..by("1 0 0")

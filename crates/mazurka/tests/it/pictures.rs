@@ -1,4 +1,4 @@
-//! The data that pictures are drawn from: the state graph, the locks and the ends of runs.
+//! The data from which pictures are drawn: the state graph, the locks and the ends of runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use mazurka::run::Plan;
 use mazurka::search::Merging;
 use mazurka::{Algorithm, Options, Program, quietly};
 
-/// The programs of the corpus without unknown values.
+/// Returns the programs of the corpus without unknown values.
 fn corpus() -> Vec<(String, Program)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.ancestors().nth(2).expect("the workspace");
@@ -69,7 +69,7 @@ fn the_graph_has_the_states_that_the_engine_counts() {
     assert!(whole > 60, "{whole}");
 }
 
-/// The holder of each lock at the end of a run.
+/// Returns the holder of each lock at the end of a run.
 fn held(run: &Run) -> BTreeMap<String, String> {
     let mut held = BTreeMap::new();
     for step in &run.steps {
@@ -88,7 +88,7 @@ fn held(run: &Run) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_run_knows_where_its_processes_stand_and_what_they_hold() {
+fn a_run_has_the_positions_of_its_processes_and_their_locks() {
     let (mut waited, mut taken) = (0, 0);
     for (name, program) in corpus() {
         for seed in 0..5 {

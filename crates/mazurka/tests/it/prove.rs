@@ -1,5 +1,5 @@
 //! Compares the result of each goal of `corpus/prove` with the expected one. The embedded solver
-//! decides all of them, so no other is needed.
+//! decides all of them, so no other solver is needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn every_goal_becomes_what_it_must() {
+fn every_goal_has_the_expected_result() {
     let options = ProveOptions {
         solver: SolverChoice::Embedded.into(),
         ..ProveOptions::default()
@@ -64,7 +64,7 @@ fn every_goal_becomes_what_it_must() {
                 "{name}: {checked:?}"
             );
             if let Ok(shown) = checked {
-                // Search and checker decide separately what the proof shows about deadlocks.
+                // Search and checker decide independently what the proof shows about deadlocks.
                 let free = shown == [DeadlockFree::Program];
                 assert_eq!(free, found.deadlock_free == Some(true), "{name}: {shown:?}");
             }

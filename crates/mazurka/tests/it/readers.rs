@@ -34,7 +34,7 @@ fn damage(text: &str, edits: &[(usize, u8, char)]) -> String {
     chars.into_iter().collect()
 }
 
-/// Mostly edits that leave the text readable: digits for digits.
+/// Generates edits, most of which leave the text readable: digits replaced by digits.
 fn edits() -> impl Strategy<Value = Vec<(usize, u8, char)>> {
     let with = prop_oneof![
         8 => proptest::char::range('0', '9'),
@@ -73,7 +73,7 @@ proptest! {
                 _ => {}
             }
         }
-        // It need not show anything; it must come to an end.
+        // It need not show anything, but it must terminate.
         files::certificate(&bytes);
     }
 
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_stands_in_a_formula_it_is_read_or_refused(text in formula()) {
+    fn every_text_is_read_or_refused_as_a_formula(text in formula()) {
         let program = files::proved();
         let options = ProveOptions {
             solver: SolverChoice::Embedded.into(),
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// Whether a text is not an accepted proof, or is the proof that was found.
+/// Whether a text is not an accepted proof, or is the same proof as the original.
 fn is_refused_or_the_same(text: &str) -> bool {
     let (proof, _) = proof();
     files::proof(text).is_none_or(|mut passes| {
@@ -112,7 +112,7 @@ fn is_refused_or_the_same(text: &str) -> bool {
     })
 }
 
-/// A record with a violation.
+/// Returns a record with a violation, as text.
 fn record() -> &'static str {
     static RECORD: OnceLock<String> = OnceLock::new();
     RECORD.get_or_init(|| {
@@ -123,7 +123,7 @@ fn record() -> &'static str {
     })
 }
 
-/// The checkpoint of a search after three executions.
+/// Returns the checkpoint of a search after three executions.
 fn checkpoint() -> &'static str {
     static CHECKPOINT: OnceLock<String> = OnceLock::new();
     CHECKPOINT.get_or_init(|| {
@@ -141,7 +141,7 @@ fn checkpoint() -> &'static str {
     })
 }
 
-/// A certificate that the checker accepts.
+/// Returns a certificate that the checker accepts.
 fn certificate() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     BYTES.get_or_init(|| {
@@ -155,7 +155,7 @@ fn certificate() -> &'static [u8] {
     })
 }
 
-/// A proof, and its text.
+/// Returns a proof and its text.
 fn proof() -> &'static (ProofFile, String) {
     static PROOF: OnceLock<(ProofFile, String)> = OnceLock::new();
     PROOF.get_or_init(|| {
@@ -199,7 +199,7 @@ fn tokens(text: &str) -> Vec<&str> {
     all
 }
 
-/// The text with a few of its tokens left out, doubled, exchanged, replaced, or cut off.
+/// Returns the text with a few of its tokens omitted, doubled, exchanged, replaced, or cut off.
 fn mutant(text: &str, dice: &mut Dice) -> String {
     const STRANGE: &[&str] = &[
         "0",
@@ -239,13 +239,13 @@ fn mutant(text: &str, dice: &mut Dice) -> String {
     all.concat()
 }
 
-/// `MAZURKA_CASES`, or a default that takes a second or two.
+/// Returns `MAZURKA_CASES`, or a default that takes a second or two.
 fn cases(usually: usize) -> usize {
-    let told = env::var("MAZURKA_CASES").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(usually)
+    let number = env::var("MAZURKA_CASES").ok();
+    number.and_then(|n| n.parse().ok()).unwrap_or(usually)
 }
 
-/// Passes mutants of each text to a function. Returns how many it accepts, and how many it refuses.
+/// Passes mutants of each text to a function. Returns the numbers of accepted and rejected mutants.
 fn slice(texts: &[String], each: usize, read: impl Fn(&str) -> bool) -> (usize, usize) {
     let mut dice = Dice(1);
     let mutants = texts.iter().flat_map(|text| vec![text; cases(each)]);
@@ -254,7 +254,7 @@ fn slice(texts: &[String], each: usize, read: impl Fn(&str) -> bool) -> (usize, 
     (good, taken.len() - good)
 }
 
-/// The programs with this extension in the corpus and the examples.
+/// Returns the programs with this extension in the corpus and the examples.
 fn programs(ending: &str) -> Vec<String> {
     fn walk(folder: PathBuf, ending: &str, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder") {
@@ -323,7 +323,7 @@ fn mutants_of_a_proof_are_refused() {
     assert!(files::proof(&proof().1).is_some());
 }
 
-/// Words of formulas, more or less in order.
+/// Generates words of formulas, roughly in the order of the grammar.
 fn formula() -> impl Strategy<Value = String> {
     let words = vec![
         "x",

@@ -1,4 +1,4 @@
-//! Stepping by hand: going back leaves nothing behind, and the run can be replayed.
+//! Stepping by hand: going back restores everything, and the run can be replayed.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use mazurka::run::{Plan, Random};
 use mazurka::step::{NextSteps, Situation, StepProblem, Stepper};
 use mazurka::{Options, Program, Schedule, quietly};
 
-/// The programs of the corpus, by name.
+/// Returns the programs of the corpus, by name.
 fn corpus() -> Vec<(String, Program)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.ancestors().nth(2).expect("the workspace");
@@ -21,7 +21,7 @@ fn corpus() -> Vec<(String, Program)> {
             let Ok(source) = fs::read_to_string(entry.path().join(&file)) else {
                 continue;
             };
-            // Some need settings.
+            // Some programs need settings.
             if let Ok(program) = Program::load(&file, &source, &[]) {
                 programs.push((entry.path().display().to_string(), program));
             }
@@ -31,7 +31,7 @@ fn corpus() -> Vec<(String, Program)> {
     programs
 }
 
-/// One of the next steps, as a schedule.
+/// Returns one of the next steps as a schedule.
 fn scheduled(step: &Step) -> Schedule {
     let values: Vec<String> = step.outcomes.iter().map(i64::to_string).collect();
     let text = if values.is_empty() {
@@ -44,14 +44,14 @@ fn scheduled(step: &Step) -> Schedule {
 
 type StepperView = (Situation, NextSteps, String);
 
-fn seen(stepper: &mut Stepper<'_>) -> StepperView {
+fn view(stepper: &mut Stepper<'_>) -> StepperView {
     let schedule = stepper.schedule().to_string();
     (stepper.situation(), stepper.next_steps(), schedule)
 }
 
-/// Walks forwards and backwards, and compares each state with the earlier one at that depth.
-fn wander(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
-    let mut states = vec![seen(stepper)];
+/// Walks forwards and backwards, and compares each state with the earlier state at that depth.
+fn walk_at_random(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
+    let mut states = vec![view(stepper)];
     for _ in 0..60 {
         let depth = stepper.steps_made();
         assert_eq!(depth, states.len() - 1, "{name}");
@@ -61,11 +61,11 @@ fn wander(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
                 let most = random.below(4) as usize;
                 let taken = stepper.back(most);
                 assert_eq!(taken, most.min(depth), "{name}");
-                assert_eq!(seen(stepper), states[depth - taken], "{name}");
+                assert_eq!(view(stepper), states[depth - taken], "{name}");
                 // Repeating the steps gives the same states.
                 if random.below(2) == 0 {
                     assert_eq!(stepper.redo(taken), Ok(taken), "{name}");
-                    assert_eq!(seen(stepper), states[depth], "{name}");
+                    assert_eq!(view(stepper), states[depth], "{name}");
                 } else {
                     states.truncate(depth - taken + 1);
                 }
@@ -82,24 +82,24 @@ fn wander(name: &str, stepper: &mut Stepper<'_>, random: &mut Random) {
                     ..run.steps[depth].clone()
                 };
                 assert_eq!(made, step, "{name}: a step does what it was said to do");
-                states.push(seen(stepper));
+                states.push(view(stepper));
             }
         }
     }
 }
 
 #[test]
-fn walks_leave_nothing_behind_and_can_be_replayed() {
+fn walks_restore_every_state_and_can_be_replayed() {
     let mut walked = 0;
     for (name, program) in corpus() {
         let options = Options::default();
-        // Some require other initial values.
+        // Some programs require other initial values.
         let Ok(mut stepper) = program.stepper(&options) else {
             continue;
         };
-        // The same walk wherever the repository is.
+        // The walk must be the same wherever the repository is.
         let seed = name.rsplit(['/', '\\']).next().map_or(0, str::len);
-        wander(&name, &mut stepper, &mut Random::new(seed as u64));
+        walk_at_random(&name, &mut stepper, &mut Random::new(seed as u64));
         let record = stepper.record(&mut quietly()).expect("a run");
         assert_eq!(
             record.run.schedule,
@@ -118,7 +118,7 @@ fn walks_leave_nothing_behind_and_can_be_replayed() {
 }
 
 #[test]
-fn to_finish_is_to_run() {
+fn finish_makes_the_same_steps_as_run() {
     for (name, program) in corpus() {
         let options = Options::default();
         let Ok(mut stepper) = program.stepper(&options) else {
@@ -137,7 +137,7 @@ fn load(source: &str) -> Program {
 }
 
 #[test]
-fn what_cannot_be_done_says_why_and_changes_nothing() {
+fn an_impossible_step_gives_the_reason_and_changes_nothing() {
     let program = load(
         "var x: int = 0  lock m
          process holder { lock(m); x := choose(1..4); unlock(m) }
@@ -167,21 +167,21 @@ fn what_cannot_be_done_says_why_and_changes_nothing() {
 }
 
 #[test]
-fn a_schedule_that_does_not_fit_leads_nowhere() {
+fn a_schedule_that_does_not_fit_changes_nothing() {
     let program = load("var x: int = 0  process { x := 1; x := 2 }  process { x := 3 }");
     let mut stepper = program.stepper(&Options::default()).expect("a start");
     stepper
         .make(&"0 1".parse().expect("a schedule"))
         .expect("two steps");
     stepper.back(1);
-    let before = seen(&mut stepper);
-    let gone = stepper.go_to(&"1 0 1".parse().expect("a schedule"));
+    let before = view(&mut stepper);
+    let result = stepper.go_to(&"1 0 1".parse().expect("a schedule"));
     let over = StepProblem::Over {
         process: "1".to_owned(),
         why: "has ended",
     };
-    assert_eq!(gone, Err((3, over)));
-    assert_eq!(seen(&mut stepper), before);
+    assert_eq!(result, Err((3, over)));
+    assert_eq!(view(&mut stepper), before);
     assert_eq!(stepper.redo(5), Ok(1), "what was taken back is kept");
     stepper
         .go_to(&"1 0".parse().expect("a schedule"))
@@ -190,7 +190,7 @@ fn a_schedule_that_does_not_fit_leads_nowhere() {
 }
 
 #[test]
-fn locals_and_locks_are_told() {
+fn locals_and_locks_are_shown() {
     let program = load(
         "var x: int = 0  lock m
          proc add(n: int) { let twice = 2 * n; lock(m); x := x + twice; unlock(m) }
@@ -211,7 +211,7 @@ fn locals_and_locks_are_told() {
 }
 
 #[test]
-fn an_input_that_does_not_fit_is_refused_where_it_is_asked_for() {
+fn an_input_that_does_not_fit_is_refused_where_it_is_read() {
     let program = load("var x: int = 0  process { x := 1; let n = input(u8); x := 2 }");
     let options = Options {
         inputs: vec![("0#0".to_owned(), 300)],
@@ -222,9 +222,9 @@ fn an_input_that_does_not_fit_is_refused_where_it_is_asked_for() {
         let made = stepper.make(&"0".parse().expect("a schedule"));
         if let Err(problem) = made {
             assert!(problem.to_string().contains("from 0 to 255"), "{problem}");
-            let stands = stepper.steps_made();
+            let made_before = stepper.steps_made();
             assert!(stepper.finish(&mut quietly()).is_err());
-            assert_eq!(stepper.steps_made(), stands);
+            assert_eq!(stepper.steps_made(), made_before);
             return;
         }
     }

@@ -20,7 +20,7 @@ fn verified(source: &str) {
     assert_eq!(record.verdict, Verdict::Verified, "{:?}", record.witnesses);
 }
 
-/// Returns the schedule that violates the only property, and where it begins to repeat.
+/// Returns the schedule that violates the only property, and the step at which it begins to repeat.
 #[track_caller]
 fn violated(source: &str) -> (String, Option<usize>) {
     let record = check(source);
@@ -52,7 +52,7 @@ fn always_shows_a_shortest_run() {
 }
 
 #[test]
-fn states_inside_a_step_are_none() {
+fn states_inside_a_step_do_not_count() {
     verified("var x: int = 0 always x != 1 process { atomic { x := 1; x := 2 } }");
     violated("var x: int = 0 always x != 1 process { x := 1; x := 2 }");
 }
@@ -114,12 +114,12 @@ fn discarded_runs_do_not_count() {
 }
 
 #[test]
-fn wrong_before_the_first_step_is_wrong_at_all() {
+fn a_discarded_start_discards_the_whole_run() {
     verified("var x: int = 0 always x == 7 process { assume false; x := 1 }");
 }
 
 #[test]
-fn what_cannot_be_computed_does_not_hold() {
+fn a_condition_that_cannot_be_computed_does_not_hold() {
     violated("var x: int = 0 always 1 / x == 1 process { x := 1 }");
     verified("var x: int = 0 infinitely_often 1 / x == 1 process { x := 1 }");
 }
@@ -133,8 +133,8 @@ fn an_int_out_of_range_is_a_bound() {
 }
 
 #[test]
-fn locals_are_seen_when_nothing_uses_them_any_more() {
-    // All processes end, and no value of these locals is replaced.
+fn properties_read_locals_that_no_code_uses_any_more() {
+    // All processes end, and the values of these locals are never replaced.
     let source = |property: &str| {
         format!(
             "var x: int = 0 {property}
@@ -150,7 +150,7 @@ fn locals_are_seen_when_nothing_uses_them_any_more() {
 }
 
 #[test]
-fn dead_locals_tell_states_apart() {
+fn dead_locals_distinguish_states() {
     // Only the property uses n after its assignment, and the runs meet in x and y.
     let source = "var x, y: int = 0
         whenever p.n == 1 leads_to y == 1
@@ -165,7 +165,7 @@ fn dead_locals_tell_states_apart() {
 }
 
 #[test]
-fn other_engines_say_that_they_did_not_look() {
+fn other_engines_report_that_they_do_not_check() {
     let program = load("var x: int = 0 eventually x == 2 process { x := 1 }");
     for &algorithm in Algorithm::ALL {
         let options = Options::default();
@@ -181,7 +181,7 @@ fn other_engines_say_that_they_did_not_look() {
 }
 
 #[test]
-fn where_they_do_not_count_they_are_not_looked_for() {
+fn properties_that_do_not_count_are_not_searched() {
     let program =
         load("var x: int = 0 eventually named: x == 2 eventually x == 3 process { x := 1 }");
     let options = |counted: &[Kind], names: &[&str]| Options {
@@ -225,7 +225,7 @@ fn a_changed_run_is_no_evidence() {
         program.replay(&recording, &Options::default())
     };
     assert!(with(Some(1)).is_ok());
-    // The states differ, nothing repeats, the run is infinite, or there are too few steps.
+    // The states differ, no step repeats, the run is infinite, or there are too few steps.
     for wrong in [Some(0), Some(2), Some(3), None, Some(4)] {
         assert!(with(wrong).is_err(), "{wrong:?}");
     }

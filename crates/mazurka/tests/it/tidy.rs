@@ -1,4 +1,4 @@
-//! The invariants of ARCHITECTURE.md that can be checked by looking at the text.
+//! The invariants of ARCHITECTURE.md that can be checked in the text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     here.ancestors().nth(2).expect("the workspace").to_owned()
 }
 
-/// Every file under a folder of the repository whose name has one of these endings.
+/// Returns every file under a folder of the repository whose name has one of these endings.
 fn files(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         let Ok(entries) = fs::read_dir(folder) else {
@@ -46,7 +46,7 @@ fn sources(of: &str) -> Vec<(String, String)> {
     files(&format!("crates/{of}/src"), &[".rs"])
 }
 
-/// The lines that are code, with their numbers.
+/// Returns the lines that are code, with their numbers.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate();
     lines
@@ -54,7 +54,7 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|(at, line)| (at + 1, line))
 }
 
-/// The crates of this workspace that a crate depends on.
+/// Returns the crates of this workspace on which a crate depends.
 fn dependencies(of: &str) -> Vec<String> {
     let manifest = fs::read_to_string(root().join(format!("crates/{of}/Cargo.toml")));
     let manifest: toml::Table = manifest.expect("a manifest").parse().expect("TOML");
@@ -88,7 +88,7 @@ fn a_word_is_no_part_of_a_name() {
     assert!(says("machine.step(p)", ".step("));
 }
 
-/// Asserts that no line of code of a crate contains any of these.
+/// Asserts that no line of code of a crate contains any of these words.
 fn never(of: &str, words: &[&str]) {
     for (file, text) in sources(of) {
         for (number, line) in code(&text) {
@@ -142,7 +142,7 @@ fn the_facade_lists_the_languages_once() {
                 "Language::C(",
             ];
             let lists = variants.iter().any(|variant| says(line, variant));
-            // A native program is loaded elsewhere, because the library compiles nothing.
+            // A native program is loaded elsewhere, because the library does not compile.
             let loads = file == "crates/mazurka/src/native.rs";
             let may = file.starts_with("crates/mazurka/src/front") || loads;
             assert!(may || !lists, "{file}:{number} lists a language: {line}");
@@ -339,7 +339,7 @@ fn the_default_build_has_no_server() {
 }
 
 #[test]
-fn every_algorithm_says_what_it_is() {
+fn every_algorithm_has_a_head_comment() {
     let mut algorithms = 0;
     for (file, text) in sources("explore") {
         let head: Vec<&str> = text
@@ -406,7 +406,7 @@ fn has_two_sentences(line: &str) -> bool {
 }
 
 #[test]
-fn a_second_sentence_is_seen() {
+fn a_second_sentence_is_detected() {
     for two in [
         "One. Two.",
         "- It ends (here.) [It](x) goes on",

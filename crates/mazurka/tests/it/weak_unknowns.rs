@@ -18,7 +18,7 @@ fn load(source: &str) -> Program {
     Program::load("unknown.maz", source, &[]).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// A message whose value is an input, behind a flag.
+/// Returns a program with a message whose value is an input, and a flag that publishes it.
 fn message(store: &str, load: &str, claim: &str) -> String {
     format!(
         "atomicity access
@@ -31,7 +31,7 @@ fn message(store: &str, load: &str, claim: &str) -> String {
 
 #[test]
 fn failures_have_values_and_replay() {
-    // Only a large input breaks it, whatever the orders are.
+    // Only a large input violates the claim, whatever the orders are.
     let program = load(&message("release", "acquire", "d == 1"));
     let record = program.check(&options(), &mut quietly()).unwrap();
     assert_eq!(record.verdict, Verdict::Violated);
@@ -62,10 +62,10 @@ fn orders_decide_for_all_values() {
     assert_eq!(check("release", "relaxed"), Verdict::Violated);
 }
 
-/// The flag is read before or after it is raised, on each side of the condition. With release and
-/// acquire, only the message can be read after it.
+/// The flag is read before or after it is set, on each side of the condition. With release and
+/// acquire, only the message can be read after the flag is set.
 #[test]
-fn executions_are_graphs_and_ways_through_conditions() {
+fn executions_are_graphs_and_paths_through_conditions() {
     let program = load(&message("release", "acquire", "d > 0"));
     let explored = program.explore(Algorithm::Optimal, &options(), &mut quietly());
     let record = explored.unwrap();
@@ -74,7 +74,7 @@ fn executions_are_graphs_and_ways_through_conditions() {
 }
 
 #[test]
-fn what_is_required_of_initial_values_holds() {
+fn initial_values_satisfy_requires() {
     let source = |claim: &str| {
         format!(
             "atomicity access
@@ -110,7 +110,7 @@ fn an_assumption_belongs_to_the_access_before_it() {
     assert_eq!(record.witnesses[0].inputs()[0].value, "7");
 }
 
-/// A step that decides a condition in addition to its access is refused, whatever comes after it.
+/// A step that decides a condition in addition to its access is rejected, whatever comes after it.
 #[test]
 fn steps_that_decide_beside_their_access_are_refused() {
     for processes in [

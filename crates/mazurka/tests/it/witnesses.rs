@@ -1,5 +1,5 @@
-//! Readable witnesses: for every program of the corpus they show what was found and are no worse
-//! than the run that was found, and the racing steps are marked.
+//! Readable witnesses: for every program of the corpus they show the finding, are no worse than the
+//! run that the search found, and have the racing steps marked.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use mazurka_core::Kinds;
 use mazurka_explore::{Findings, Goal, Search};
 use mazurka_lang::Machine;
 
-/// What a search finds before anything is minimised.
+/// Returns the findings of a search before they are minimised.
 fn raw(source: &str, algorithm: Algorithm, limits: &Limits, goal: Goal) -> Findings {
     let program = mazurka_lang::load(source, &[]).expect("a program");
     let code = Arc::new(mazurka_lang::compile(&program, source).expect("a program"));
@@ -106,7 +106,7 @@ fn witnesses_of_the_corpus_show_the_same_and_are_no_worse() {
     assert!(tried > 100, "only {tried} violations were found");
 }
 
-/// Every witness replays, including its marks.
+/// Asserts that every witness replays, including its marks.
 fn replays(name: &str, program: &Program, options: &Options, record: mazurka::record::Record) {
     if record.witnesses.is_empty() {
         return;
@@ -118,14 +118,14 @@ fn replays(name: &str, program: &Program, options: &Options, record: mazurka::re
     }
 }
 
-/// The indices of the marked steps of a run, from 1.
+/// Returns the numbers of the marked steps of a run, from 1.
 fn racing(run: &Run) -> Vec<usize> {
     let steps = run.steps.iter().enumerate();
     let marked = steps.filter(|(_, step)| step.racing);
     marked.map(|(at, _)| at + 1).collect()
 }
 
-/// The schedules of the only witness, and the marked steps of each.
+/// Returns the schedules of the only witness, and the marked steps of each.
 fn shown(source: &str) -> (Kind, Vec<(String, Vec<usize>)>) {
     let program = Program::load("test.maz", source, &[]).expect("a program");
     let record = program
@@ -147,8 +147,8 @@ fn is(schedule: &str, marked: &[usize]) -> (String, Vec<usize>) {
 fn a_lost_update_is_marked_where_it_is_lost() {
     let source = "atomicity access var x, y: int = 0 ensures x == 2
         process { y := 1 } process { x := x + 1 } process { y := 2 } process { x := x + 1 }";
-    // A process that only touches y runs without interruption, and the read and the write that
-    // matter are marked.
+    // A process that touches only y runs without interruption, and the relevant read and write are
+    // marked.
     let (kind, runs) = shown(source);
     assert_eq!(kind, Kind::Failure);
     let [(schedule, marked)] = &runs[..] else {
@@ -170,7 +170,7 @@ fn locks_taken_crosswise_are_marked() {
 }
 
 #[test]
-fn two_results_are_marked_where_the_runs_part() {
+fn two_results_are_marked_where_the_runs_diverge() {
     let source = "var x, y: int = 0 process { x := 1 } process { y := 1 <| x == 0 |> y := 2 }";
     assert_eq!(
         shown(source),
@@ -188,8 +188,8 @@ fn a_failure_that_no_order_avoids_is_not_called_a_race() {
 }
 
 #[test]
-fn what_is_not_needed_is_left_out() {
-    // An engine that begins with process 0 first finds three rounds; one is enough.
+fn unnecessary_steps_are_left_out() {
+    // An engine that begins with process 0 first finds three rounds, although one is enough.
     let source = "var n: int = 0 var stop: bool = false
         process { for i in 0..3 { if !stop { n := n + 1 } }; assert n != 1 || !stop }
         process { await n > 0; stop := true }";
@@ -198,7 +198,7 @@ fn what_is_not_needed_is_left_out() {
     assert!(runs[0].0.split(' ').count() <= 8, "{runs:?}");
 }
 
-/// Every program of the corpus that has no unknown values.
+/// Returns every program of the corpus without unknown values.
 fn corpus() -> Vec<(String, Program)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = here.ancestors().nth(2).expect("the workspace");
@@ -222,7 +222,7 @@ fn steps(witness: &Witness) -> usize {
     witness.runs.iter().map(|run| run.steps.len()).sum()
 }
 
-/// `check` stops at the first violation, which may not be the nearest.
+/// `check` stops at the first violation, which need not be the nearest.
 #[test]
 fn check_shows_no_longer_runs_than_explore() {
     let limits = Limits {
@@ -252,8 +252,8 @@ fn check_shows_no_longer_runs_than_explore() {
 }
 
 #[test]
-fn a_nearer_way_is_found_that_the_search_did_not_take() {
-    // Process 0 comes first, and takes the long way to the failure of process 1.
+fn a_shorter_path_is_found_that_the_search_did_not_take() {
+    // Process 0 comes first, and takes the long path to the failure of process 1.
     let source = "var x, n: int = 0
         process { for i in 0..20 { n := n + 1 }; x := 1 }
         process { await x == 1; assert false }

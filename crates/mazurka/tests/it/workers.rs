@@ -9,7 +9,7 @@ use mazurka::record::Record;
 use mazurka::search::Saving;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 
-/// The maximal number of traces; larger cases are for longer tests.
+/// The maximal number of traces; larger cases are left to longer tests.
 const MOST_TRACES: u64 = 1_000;
 
 fn folder() -> std::path::PathBuf {
@@ -26,7 +26,7 @@ fn program(name: &str, set: &[(&str, &str)]) -> Program {
     Program::load(name, &source, &set).expect("a program")
 }
 
-/// Every program of the corpus, with every setting that has few traces.
+/// Returns every program of the corpus, with every setting that has few traces.
 pub fn corpus() -> Vec<(String, Program)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder()).expect("the corpus").flatten() {
@@ -73,7 +73,7 @@ fn in_parts(program: &Program, algorithm: Algorithm, jobs: usize) -> Record {
     record
 }
 
-/// The part of a record that must not depend on how it was explored.
+/// Returns the part of a record that must not depend on how the program was explored.
 pub fn meaning(record: &Record) -> Record {
     let mut record = record.clone();
     record.seconds = 0.0;
@@ -103,8 +103,8 @@ fn the_corpus_is_the_same_for_any_number_of_workers() {
     }
 }
 
-/// The order of the writes decides the result, so there are as many states as traces, and too many
-/// for one attempt.
+/// The order of the writes decides the result, so there are as many states as traces, too many for
+/// one attempt.
 const ORDERS: &str = "
     const N = 8
     atomicity access
@@ -115,7 +115,7 @@ const ORDERS: &str = "
 
 #[test]
 fn the_answer_is_the_same_for_any_number_of_workers() {
-    // Only the last of all orders fails: no engine reaches it soon.
+    // Only the last of all orders fails, so no engine reaches it soon.
     let source = ORDERS
         .replace("atomicity access", "atomicity statement")
         .replace("N = 8", "N = 9")
@@ -134,7 +134,7 @@ fn the_answer_is_the_same_for_any_number_of_workers() {
     }
 }
 
-/// Explores with a limit repeatedly, each time from the last checkpoint.
+/// Explores repeatedly with a limit, each time from the last checkpoint.
 fn in_stages(program: &Program, algorithm: Algorithm, options: &Options) -> (Record, u32) {
     let mut checkpoint: Option<Checkpoint> = None;
     let mut options = options.clone();
@@ -149,7 +149,7 @@ fn in_stages(program: &Program, algorithm: Algorithm, options: &Options) -> (Rec
         let read = Checkpoint::parse(&text).expect("a checkpoint");
         assert_eq!(read.left(), next.left());
         if checkpoint.is_some_and(|before| before.left() == read.left()) {
-            // Not a single part was finished.
+            // No part was finished.
             options.limits.steps = options.limits.steps.map(|most| 2 * most);
             options.limits.executions = options.limits.executions.map(|most| 2 * most);
         }
@@ -286,7 +286,7 @@ fn every_checkpoint_on_the_way_leads_to_the_same_end() {
         let done = program.explore_saving(saving, algorithm, &with_jobs(2), &mut quietly());
         let (whole, _) = done.expect("an engine that can be cut");
         assert!(!saved.is_empty());
-        // There are many, and the last of them has nothing left.
+        // There are many checkpoints, and the last one has no remaining parts.
         for checkpoint in saved
             .iter()
             .step_by(1 + saved.len() / 20)

@@ -3,7 +3,7 @@
 use mazurka_core::Verdict;
 use mazurka_core::record::{DiagnosticRecord, MistakesRecord, Record, Severity, Witness};
 
-use super::{file_of, scope, shown};
+use super::{path_of, scope, shown};
 use crate::replay_command;
 use crate::shell::flags_of;
 use crate::verdict::title;
@@ -21,7 +21,7 @@ pub fn github(record: &Record) -> String {
     let level = match record.verdict {
         Verdict::Verified => "notice",
         Verdict::Inconclusive => "warning",
-        // The violations say so already.
+        // The violations are reported already.
         Verdict::Violated => return text,
     };
     let file = [("file", shown(&record.program.file).to_owned())];
@@ -39,16 +39,15 @@ fn violation(record: &Record, witness: &Witness) -> String {
     let mut place = Vec::new();
     match (&witness.place, witness.waiting.first()) {
         (Some(found), _) => {
-            place.push(("file", shown(file_of(&record.program, found)).to_owned()));
+            place.push(("file", path_of(&record.program, found.file.as_deref())));
             place.push(("line", found.line.to_string()));
             place.push(("col", found.column.to_string()));
         }
         (None, Some(waiting)) => {
-            let file = waiting.file.as_deref().unwrap_or(&record.program.file);
-            place.push(("file", shown(file).to_owned()));
+            place.push(("file", path_of(&record.program, waiting.file.as_deref())));
             place.push(("line", waiting.line.to_string()));
         }
-        (None, None) => place.push(("file", shown(&record.program.file).to_owned())),
+        (None, None) => place.push(("file", path_of(&record.program, None))),
     }
     place.push(("title", witness.kind.name().to_owned()));
     let mut text = title(witness);
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_ends_its_command() {
+    fn texts_cannot_end_their_command() {
         let file = [("file", "a:b,c%.maz".to_owned())];
         let line = command("error", &file, "50 %\r\n::error::x");
         assert_eq!(

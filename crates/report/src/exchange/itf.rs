@@ -21,7 +21,7 @@ pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
         None => Vec::new(),
     };
     let vars = json!(vars);
-    let told = |(index, mut state): (usize, Map<String, Value>)| {
+    let as_itf = |(index, mut state): (usize, Map<String, Value>)| {
         let mut meta = json!({ "index": index });
         if let Some(step) = index.checked_sub(1).and_then(|at| run.steps.get(at)) {
             let (file, label) = step_file(program, step);
@@ -33,7 +33,7 @@ pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
         state.insert("#meta".to_owned(), meta);
         Value::Object(state)
     };
-    let states: Vec<Value> = states.into_iter().enumerate().map(told).collect();
+    let states: Vec<Value> = states.into_iter().enumerate().map(as_itf).collect();
     let mut trace = json!({
         "#meta": {
             "format": "ITF",

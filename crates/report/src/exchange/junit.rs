@@ -7,7 +7,7 @@
 use mazurka_core::record::{CoverAnswer, MistakesRecord, Record, RefinementAnswer, Witness};
 use mazurka_core::{Kind, Verdict};
 
-use super::{file_of, scope, shown};
+use super::{path_of, scope, shown};
 use crate::replay_command;
 use crate::shell::flags_of;
 use crate::svg::{attribute, escaped};
@@ -26,7 +26,7 @@ enum CaseOutcome {
 pub fn junit(record: &Record) -> String {
     let mut cases = Vec::new();
     let unknown = scope(record).join("\n");
-    // A cover that is never reached has no run, and is a case of its own.
+    // A cover that is never reached has no run; it has a case of its own.
     let is_cover = |witness: &Witness| witness.kind == Kind::Property && witness.runs.is_empty();
     let shown: Vec<&Witness> = record
         .witnesses
@@ -66,7 +66,7 @@ pub fn junit(record: &Record) -> String {
         let outcome = match refinement.answer {
             RefinementAnswer::Holds => Some(CaseOutcome::Passed),
             RefinementAnswer::Open => Some(CaseOutcome::Unknown(unknown.clone())),
-            // The case of its kind reports it, if there is one.
+            // If there is a case for this kind of violation, it reports the violation.
             RefinementAnswer::Broken if counted.contains(&Kind::Property) => None,
             RefinementAnswer::Broken => Some(CaseOutcome::Failed(found(Kind::Property))),
         };
@@ -86,15 +86,18 @@ pub fn junit(record: &Record) -> String {
 
 /// Returns the mistakes of a program that could not be explored, as one case.
 pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
-    let told = mistakes.diagnostics.iter().map(|mistake| {
+    let mistakes_text = mistakes.diagnostics.iter().map(|mistake| {
         let place = mistake.span.map_or(String::new(), |span| {
             format!(":{}:{}", span.line, span.column)
         });
         let file = shown(&mistakes.file);
         format!("{file}{place}: {} [{}]", mistake.message, mistake.code)
     });
-    let told: Vec<String> = told.collect();
-    let cases = [("load".to_owned(), CaseOutcome::Unknown(told.join("\n")))];
+    let mistakes_text: Vec<String> = mistakes_text.collect();
+    let cases = [(
+        "load".to_owned(),
+        CaseOutcome::Unknown(mistakes_text.join("\n")),
+    )];
     suite(&mistakes.file, 0.0, &cases)
 }
 
@@ -102,14 +105,8 @@ pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
 fn evidence(record: &Record, witness: &Witness) -> String {
     let mut text = String::new();
     if let Some(place) = &witness.place {
-        let file = file_of(&record.program, place);
-        text += &format!(
-            "{}:{}:{}: {}\n",
-            shown(file),
-            place.line,
-            place.column,
-            place.text
-        );
+        let file = path_of(&record.program, place.file.as_deref());
+        text += &format!("{}:{}:{}: {}\n", file, place.line, place.column, place.text);
     }
     for waiting in &witness.waiting {
         let name = record.program.name_of(&waiting.process);

@@ -15,9 +15,9 @@ mod plot;
 mod sarif;
 mod sheet;
 
-use mazurka_core::record::{Place, ProgramRecord, Record, Step};
+use mazurka_core::record::{ProgramRecord, Record, Step};
 
-use crate::verdict::cut;
+use crate::verdict::hit_bounds;
 use crate::{View, headline};
 
 pub use github::{github, github_mistakes};
@@ -30,26 +30,41 @@ pub use sheet::Sheet;
 /// The name of the tool, and its version.
 const TOOL: (&str, &str) = ("Mazurka", env!("CARGO_PKG_VERSION"));
 
-/// Returns the file of a place: that of the program, unless the place names another.
-fn file_of<'r>(program: &'r ProgramRecord, place: &'r Place) -> &'r str {
-    place.file.as_deref().unwrap_or(&program.file)
+/// Returns the path of a file that a record names, relative to the folder in which Mazurka ran: names
+/// in a record are seen from the folder of the program. `None` is the file of the program.
+fn path_of(program: &ProgramRecord, file: Option<&str>) -> String {
+    // A native program may have several files, and its folder is that of the first.
+    let main = match program.file.split_once(" + ") {
+        Some((first, _)) => first,
+        None => &program.file,
+    };
+    let Some(file) = file else {
+        return shown(main).to_owned();
+    };
+    if file.starts_with('/') {
+        return file.to_owned();
+    }
+    let folder = main.rfind('/').map_or("", |end| &main[..=end]);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split_inclusive('/').chain(file.split_inclusive('/')) {
+        let above = parts
+            .last()
+            .filter(|last| !["/", "./", "../"].contains(last));
+        match (part, above) {
+            ("../", Some(_)) => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    parts.concat()
 }
 
-/// Returns the file of a step, and its label without the file. Labels of steps in included files
-/// begin with the name of the file.
-fn step_file<'r>(program: &'r ProgramRecord, step: &'r Step) -> (&'r str, &'r str) {
+/// Returns the path of a step's file, and its label without the file. Labels of steps in included
+/// files begin with the name of the file.
+fn step_file<'r>(program: &ProgramRecord, step: &'r Step) -> (String, &'r str) {
     let actor = step.actor.as_ref().and_then(|actor| actor.file.as_deref());
-    if let Some(file) = actor {
-        return (file, &step.label);
-    }
-    let included = step.label.strip_prefix('(');
-    let included = included.and_then(|rest| rest.split_once(".maz) "));
-    match included {
-        Some((name, label)) if !name.contains([' ', '(', ')']) => {
-            (&step.label[1..1 + name.len() + ".maz".len()], label)
-        }
-        _ => (&program.file, &step.label),
-    }
+    let file = actor.or(step.file.as_deref());
+    let label = file.and_then(|file| step.label.strip_prefix(&format!("({file}) ")));
+    (path_of(program, file), label.unwrap_or(&step.label))
 }
 
 /// Returns the name of a file to show: standard input has no name.
@@ -63,6 +78,32 @@ fn shown(file: &str) -> &str {
 /// Returns the verdict, and for each bound that was hit what to do about it.
 fn scope(record: &Record) -> Vec<String> {
     let view = View::default();
-    let lines = headline(record, &view) + &cut(record, &view);
+    let lines = headline(record, &view) + &hit_bounds(record, &view);
     lines.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_seen_from_the_folder_of_the_program() {
+        let path = |main: &str, file| {
+            let program = ProgramRecord {
+                file: main.to_owned(),
+                hash: String::new(),
+                set: Vec::new(),
+                names: Vec::new(),
+            };
+            path_of(&program, file)
+        };
+        assert_eq!(path("a/v.maz", Some("lib.maz")), "a/lib.maz");
+        assert_eq!(path("v.maz", Some("sub/lib.maz")), "sub/lib.maz");
+        assert_eq!(path("src/m.c", Some("../inc/h.h")), "inc/h.h");
+        assert_eq!(path("../m.c", Some("../h.h")), "../../h.h");
+        assert_eq!(path("/m/v.maz", Some("lib.maz")), "/m/lib.maz");
+        assert_eq!(path("m.c", Some("/usr/h.h")), "/usr/h.h");
+        assert_eq!(path("a/m.c + a/n.c", None), "a/m.c");
+        assert_eq!(path("-", None), "stdin");
+    }
 }

@@ -1,6 +1,6 @@
 //! A plot of measured numbers: a line for each series, the vertical axis logarithmic.
 
-use crate::svg::{INK, LINE, MARGIN, TITLE, sheet, words};
+use crate::svg::{INK, LINE, MARGIN, TITLE, sheet, text_element};
 
 /// The size of the plot without its labels, in pixels.
 const WIDTH: f64 = 480.0;
@@ -63,11 +63,11 @@ impl Plot {
         let foot = TITLE + HEIGHT;
         let mut text = sheet(LEFT + WIDTH + MARGIN, foot + 4.0 * LINE + legend + MARGIN);
         let heading = format!("{} by {}", self.up, self.across);
-        text += &words(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
+        text += &text_element(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
         for power in bottom as i32..=top as i32 {
             let height = y(10_f64.powi(power));
             text += &line((LEFT, height), (LEFT + WIDTH, height), "#d0d4d8");
-            text += &words(MARGIN, height + 4.0, &number(10_f64.powi(power)), "");
+            text += &text_element(MARGIN, height + 4.0, &number(10_f64.powi(power)), "");
         }
         text += &line((LEFT, TITLE), (LEFT, foot), INK);
         text += &line((LEFT, foot), (LEFT + WIDTH, foot), INK);
@@ -76,9 +76,9 @@ impl Plot {
         marks.dedup();
         let every = marks.len().div_ceil(12).max(1);
         for mark in marks.iter().step_by(every) {
-            text += &words(x(*mark) - 4.0, foot + LINE, &number(*mark), "");
+            text += &text_element(x(*mark) - 4.0, foot + LINE, &number(*mark), "");
         }
-        text += &words(LEFT, foot + 2.0 * LINE + 4.0, &self.across, "");
+        text += &text_element(LEFT, foot + 2.0 * LINE + 4.0, &self.across, "");
         for (at, (name, points)) in self.series.iter().enumerate() {
             let colour = COLOURS[at % COLOURS.len()];
             let places: Vec<(f64, f64)> = points
@@ -95,7 +95,7 @@ impl Plot {
             }
             let below = foot + 4.0 * LINE + at as f64 * LINE;
             text += &line((LEFT, below - 4.0), (LEFT + 20.0, below - 4.0), colour);
-            text += &words(LEFT + 28.0, below, name, "");
+            text += &text_element(LEFT + 28.0, below, name, "");
         }
         text + "</svg>\n"
     }

@@ -1,7 +1,6 @@
-//! SARIF 2.1.0: the findings, with the runs that show them as code flows.
-//!
-//! A run is one thread flow: the schedule, with the steps of all processes in their order, as
-//! viewers walk through it. Each step names its process and has its number as `executionOrder`.
+//! SARIF 2.1.0: the findings, with the runs that show them as code flows. A run is one thread flow:
+//! the steps of all processes in the order of the schedule, because viewers step through one flow.
+//! Each step names its process and has its number as `executionOrder`.
 
 use mazurka_core::record::{
     DiagnosticRecord, MistakesRecord, Place, ProgramRecord, Record, Run, Severity, Step, Witness,
@@ -9,7 +8,7 @@ use mazurka_core::record::{
 use mazurka_core::{Kind, Verdict};
 use serde_json::{Value, json};
 
-use super::{TOOL, file_of, scope, shown, step_file};
+use super::{TOOL, path_of, scope, shown, step_file};
 use crate::json as pretty;
 use crate::verdict::title;
 
@@ -31,12 +30,12 @@ const KINDS: [(Kind, &str, &str); 5] = [
     (
         Kind::Deadlock,
         "Deadlock",
-        "In some execution no process can go on, and not all have ended.",
+        "In some execution no process can continue, and not all have ended.",
     ),
     (
         Kind::Livelock,
         "Livelock",
-        "In some fair execution a process goes on for ever and never ends.",
+        "In some fair execution a process runs for ever and never ends.",
     ),
     (
         Kind::Nondeterminism,
@@ -48,7 +47,7 @@ const KINDS: [(Kind, &str, &str); 5] = [
 /// Returns the findings and warnings of a search, as a log of one run.
 ///
 /// The verdict is a notification of the invocation, with the bounds that were hit: a log without
-/// results does not prove that there is nothing to find.
+/// results does not prove that there are no violations.
 pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();
@@ -65,8 +64,8 @@ pub fn sarif(record: &Record) -> String {
         Verdict::Verified => "note",
         Verdict::Violated | Verdict::Inconclusive => "warning",
     };
-    let said = scope(record).into_iter().enumerate();
-    let notifications = said.map(|(at, text)| {
+    let messages = scope(record).into_iter().enumerate();
+    let notifications = messages.map(|(at, text)| {
         let (id, level) = match at {
             0 => ("verdict", level),
             _ => ("bound", "warning"),
@@ -157,10 +156,10 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         // belongs to the file.
         None => match witness.waiting.first() {
             Some(waiting) => {
-                let file = waiting.file.as_deref().unwrap_or(&program.file);
-                at(file, Some(region(waiting.line, None, None)))
+                let file = path_of(program, waiting.file.as_deref());
+                at(&file, Some(region(waiting.line, None, None)))
             }
-            None => at(&program.file, None),
+            None => at(&path_of(program, None), None),
         },
     };
     let flows: Vec<Value> = witness
@@ -177,7 +176,7 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         "ruleId": rule.0,
         "ruleIndex": rule.1,
         "level": "error",
-        "message": { "text": message },
+        "message": plain(&message),
         "locations": [location],
         "partialFingerprints": {
             "violation/v1": format!("{}:{:?}:{}", witness.kind.name(), place, witness.message),
@@ -187,11 +186,11 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         result["codeFlows"] = Value::Array(flows);
     }
     let waiting = witness.waiting.iter().skip(1).map(|waiting| {
-        let file = waiting.file.as_deref().unwrap_or(&program.file);
-        let mut place = at(file, Some(region(waiting.line, None, None)));
+        let file = path_of(program, waiting.file.as_deref());
+        let mut place = at(&file, Some(region(waiting.line, None, None)));
         let name = program.name_of(&waiting.process);
         let text = format!("{name} waits for {}", waiting.what);
-        place["message"] = json!({ "text": text });
+        place["message"] = plain(&text);
         place
     });
     let waiting: Vec<Value> = waiting.collect();
@@ -228,8 +227,11 @@ fn visited(program: &ProgramRecord, run: &Run, number: usize, step: &Step) -> Va
     } else {
         "important"
     };
-    let mut location = at(file, (step.line > 0).then(|| region(step.line, None, None)));
-    location["message"] = json!({ "text": text });
+    let mut location = at(
+        &file,
+        (step.line > 0).then(|| region(step.line, None, None)),
+    );
+    location["message"] = plain(&text);
     json!({ "location": location, "executionOrder": number, "importance": importance })
 }
 
@@ -252,14 +254,14 @@ fn diagnosed(file: &str, diagnostic: &DiagnosticRecord, rule: (String, usize)) -
         "ruleId": rule.0,
         "ruleIndex": rule.1,
         "level": level,
-        "message": { "text": text },
+        "message": plain(&text),
         "locations": [at(file, place)],
     });
     let related = diagnostic.related.iter().map(|related| {
         let span = related.span;
         let region = region(span.line, Some(span.column), Some(span.length));
         let mut place = at(file, Some(region));
-        place["message"] = json!({ "text": related.message });
+        place["message"] = plain(&related.message);
         place
     });
     let related: Vec<Value> = related.collect();
@@ -272,7 +274,17 @@ fn diagnosed(file: &str, diagnostic: &DiagnosticRecord, rule: (String, usize)) -
 fn at_place(program: &ProgramRecord, place: &Place) -> Value {
     let mut region = region(place.line, Some(place.column), None);
     region["snippet"] = json!({ "text": place.text });
-    at(file_of(program, place), Some(region))
+    let file = path_of(program, place.file.as_deref());
+    at(&file, Some(region))
+}
+
+/// Returns a message without links: brackets are escaped if they would be read as a link.
+fn plain(text: &str) -> Value {
+    if text.contains("](") {
+        json!({ "text": text.replace('[', "\\[").replace(']', "\\]") })
+    } else {
+        json!({ "text": text })
+    }
 }
 
 /// Returns a location in a file, or the whole file.
@@ -299,7 +311,8 @@ fn region(line: usize, column: Option<usize>, length: Option<usize>) -> Value {
 
 /// Returns a path as a URI: relative, or a `file` URI.
 fn uri(path: &str) -> String {
-    let path = path.replace('\\', "/");
+    let path = path.replace(std::path::MAIN_SEPARATOR, "/");
+    let path = path.strip_prefix("./").unwrap_or(&path);
     let mut uri = String::new();
     if path.starts_with('/') {
         uri += "file://";
@@ -320,9 +333,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn brackets_are_no_links() {
+        assert_eq!(plain("a[0] (b)"), json!({ "text": "a[0] (b)" }));
+        assert_eq!(plain("[l](u)"), json!({ "text": "\\[l\\](u)" }));
+    }
+
+    #[test]
     fn paths_become_uris() {
         assert_eq!(uri("examples/a b.maz"), "examples/a%20b.maz");
         assert_eq!(uri("/models/ä.maz"), "file:///models/%C3%A4.maz");
-        assert_eq!(uri("models\\queue.maz"), "models/queue.maz");
+        assert_eq!(uri("./models/queue.maz"), "models/queue.maz");
+        if cfg!(windows) {
+            assert_eq!(uri("models\\queue.maz"), "models/queue.maz");
+        } else {
+            assert_eq!(uri("models\\queue.maz"), "models%5Cqueue.maz");
+        }
     }
 }

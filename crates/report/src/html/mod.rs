@@ -45,10 +45,9 @@ impl Figure {
     }
 }
 
-/// The contents of a report, from which [`html()`](crate::html()) makes one file.
-///
-/// The record and its JSON are the same data: the fields are rendered from the first, and the
-/// second is embedded as it is, so that the file can be read by programs too.
+/// The contents of a report, from which [`html()`](crate::html()) makes one file. The record and
+/// its JSON are the same data: the page is rendered from the record, and the JSON is embedded
+/// unchanged, so that programs can read the file too.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The record.
@@ -123,7 +122,7 @@ pub fn html(page: &Page<'_>) -> String {
         Verdict::Inconclusive => ("unsure", "inconclusive"),
     };
     let file = escaped(&record.program.file);
-    let said = escaped(&verdict_text(page, word));
+    let answer = escaped(&verdict_text(page, word));
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -131,7 +130,7 @@ pub fn html(page: &Page<'_>) -> String {
          style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
          <title>{word}: {file}</title>\n<style>\n{STYLE}</style></head>\n\
          <body class=\"report\"><main>\n<h1>{file}</h1>\n\
-         <p class=\"verdict {class}\" role=\"status\">{said}</p>\n\
+         <p class=\"verdict {class}\" role=\"status\">{answer}</p>\n\
          <p class=\"facts\">{}</p>\n",
         escaped(&facts(record))
     );
@@ -159,7 +158,8 @@ pub fn html(page: &Page<'_>) -> String {
     text
 }
 
-/// Returns the answer in one line. The verdict alone is enough only if everything counts.
+/// Returns the answer in one line. The verdict alone is the answer only if all kinds of violations
+/// count.
 fn verdict_text(page: &Page<'_>, word: &str) -> String {
     let first = |text: &str| text.lines().next().unwrap_or(word).to_owned();
     match page.record.command.as_str() {
@@ -217,8 +217,8 @@ fn listing(source: &str, coverage: Option<&Coverage>) -> String {
         let branches = coverage.into_iter().flat_map(|all| &all.branches);
         let here =
             branches.filter(|branch| branch.place.line == at + 1 && branch.place.file.is_none());
-        let seen = here.map(|branch| (branch.held, branch.failed));
-        let mark = seen.reduce(|a, b| (a.0 && b.0, a.1 && b.1));
+        let sides = here.map(|branch| (branch.held, branch.failed));
+        let mark = sides.reduce(|a, b| (a.0 && b.0, a.1 && b.1));
         let mark = mark.map_or("", |(held, failed)| match (held, failed) {
             (true, true) => " class=\"both\" title=\"the condition held, and failed to hold\"",
             (true, false) => " class=\"half\" title=\"the condition always held\"",
@@ -231,9 +231,8 @@ fn listing(source: &str, coverage: Option<&Coverage>) -> String {
     text + "</ol>\n"
 }
 
-/// Returns JSON that ends no script and begins no comment, whatever its strings contain.
-///
-/// These signs occur only in strings, where JSON may write them as escapes.
+/// Returns JSON that ends no script and begins no comment, whatever its strings contain. The
+/// replaced characters occur only in strings, where JSON can write them as escapes.
 pub(crate) fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

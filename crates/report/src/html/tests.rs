@@ -30,7 +30,7 @@ fn nasty() -> (Record, String) {
 }
 
 #[test]
-fn nothing_of_a_program_is_markup() {
+fn no_text_of_a_program_is_markup() {
     let (record, json) = nasty();
     let figures = evidence_figures(&record);
     let page = html(&Page {
@@ -53,7 +53,7 @@ fn nothing_of_a_program_is_markup() {
 }
 
 #[test]
-fn it_asks_for_nothing() {
+fn the_page_loads_no_other_file() {
     let record = record(Verdict::Verified, Vec::new(), Vec::new());
     let json = crate::json(&record).expect("JSON");
     let page = html(&Page {
@@ -73,7 +73,7 @@ fn it_asks_for_nothing() {
 }
 
 #[test]
-fn figures_know_their_runs() {
+fn figures_point_to_their_runs() {
     let mut two = witness(Kind::Nondeterminism, "the results differ");
     two.runs.push(two.runs[0].clone());
     let record = record(Verdict::Violated, Vec::new(), vec![two]);
@@ -94,7 +94,7 @@ fn figures_know_their_runs() {
 }
 
 #[test]
-fn the_margin_says_what_was_seen() {
+fn the_margin_shows_the_coverage() {
     let branch = |line, held, failed| Branch {
         place: Place {
             line,

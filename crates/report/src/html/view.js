@@ -1,5 +1,5 @@
 // Steps through the runs of a record: forward and back, with the shared variables beside them.
-// Reports carry this script, and the page loads it. It reads the record, makes elements and sets
+// Reports contain this script, and the page loads it. It reads the record, makes elements and sets
 // texts; it never reads markup from a string.
 const MazurkaView = (() => {
   "use strict";
@@ -14,11 +14,11 @@ const MazurkaView = (() => {
     return element;
   };
 
-  // What a JSON pointer names.
+  // Returns the value at a JSON pointer.
   const at = (record, pointer) =>
     pointer.split("/").slice(1).reduce((value, key) => value?.[key], record);
 
-  // The elements of `[1, [2, 3]]`; none if it is not a list.
+  // Returns the elements of a list such as `[1, [2, 3]]`; none if the text is not a list.
   const elements = (list) => {
     if (!list.startsWith("[") || !list.endsWith("]")) return null;
     const all = [];
@@ -37,7 +37,7 @@ const MazurkaView = (() => {
     return all;
   };
 
-  // A list with another element at `[1][0]`; null if there is no such element.
+  // Returns a list with a new element at a path such as `[1][0]`; null if there is no such element.
   const replaced = (list, path, value) => {
     if (path === "") return value;
     const [, index, rest] = /^\[(\d+)\](.*)$/s.exec(path) ?? [];
@@ -49,7 +49,7 @@ const MazurkaView = (() => {
     return `[${all.join(", ")}]`;
   };
 
-  // The variable that a name is a part of: `a` of `a[1]`.
+  // Returns the variable that a name is a part of: `a` for `a[1]`.
   const owner = (values, name) => {
     const base = name.split("[")[0];
     return !values.has(name) && values.has(base) ? base : name;
@@ -62,7 +62,7 @@ const MazurkaView = (() => {
     else values.set(base, whole);
   };
 
-  // The variables after so many steps: from the end of the run, changes are taken back.
+  // Returns the variables after `count` steps, by undoing changes from the end of the run.
   const stateAfter = (run, count) => {
     const values = new Map((run.state ?? []).map(({ name, value }) => [name, value]));
     for (let step = run.steps.length - 1; step >= count; step--) {
@@ -71,7 +71,7 @@ const MazurkaView = (() => {
     return values;
   };
 
-  // The locks that are held after so many steps, each with its process.
+  // Returns the locks that are held after `count` steps, each with its process.
   const heldAfter = (run, count) => {
     const held = new Map();
     for (const { process, locks = [] } of run.steps.slice(0, count)) {
@@ -86,15 +86,15 @@ const MazurkaView = (() => {
   const nameOf = (run, process) =>
     (run.names ?? []).find(([number]) => number === process)?.[1] ?? process;
 
-  // One step in words.
-  const told = (run, number) => {
+  // Describes a step in words.
+  const described = (run, number) => {
     if (number === 0) return `before the first of ${run.steps.length} steps`;
     const step = run.steps[number - 1];
     const where = step.line > 0 ? `, line ${step.line}` : "";
     return `step ${number} of ${run.steps.length}${where}: ${nameOf(run, step.process)}: ${step.label}`;
   };
 
-  // Puts controls under the caption of a figure. `line` is told where each step stands.
+  // Puts controls under the caption of a figure. `line` gets the source line of each shown step.
   const attach = (figure, run, { line = () => {} } = {}) => {
     if (!run?.steps?.length) return null;
     const picture = figure.querySelector(".picture");
@@ -118,7 +118,7 @@ const MazurkaView = (() => {
     const show = (number, tell = true) => {
       now = Math.max(0, Math.min(steps.length, number));
       const step = steps[now - 1];
-      output.textContent = told(run, now);
+      output.textContent = described(run, now);
       if (step?.mishap) output.append(make("strong", { className: "bad", textContent: ` ✗ ${step.mishap}` }));
       for (const text of step?.printed ?? []) output.append(` prints ${text}`);
       first.disabled = back.disabled = now === 0;
@@ -169,7 +169,7 @@ const MazurkaView = (() => {
     return { show, get now() { return now; } };
   };
 
-  // What differs at the end of two runs.
+  // Returns a table of what differs at the end of two runs.
   const differences = (witness) => {
     if (!witness?.differs?.length) return null;
     const head = ["what differs at the end", "one run", "the other run"];
@@ -180,7 +180,7 @@ const MazurkaView = (() => {
           make("td", { textContent: first }), make("td", { textContent: second })))));
   };
 
-  // Every figure of a run below an element gets its controls.
+  // Adds controls to every figure of a run below an element.
   const attachAll = (root, record, options) => {
     for (const figure of root.querySelectorAll("figure[data-run]")) {
       attach(figure, at(record, figure.dataset.run), options);
@@ -194,7 +194,8 @@ const MazurkaView = (() => {
     for (const tree of root.querySelectorAll(".tree")) outline(tree, options);
   };
 
-  // A large tree as data: who is whose child, and how many runs end in which way below each state.
+  // A large tree as data: the children of each state, and for each ending the number of runs below
+  // it.
   const treeOf = ({ steps, endings, states }) => {
     const count = states.length + 1, kinds = endings.length + 1;
     const first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1);
@@ -233,8 +234,9 @@ const MazurkaView = (() => {
 
   const ROWS = 200;
 
-  // A tree that folds: a run is a list of steps, and where the search has tried something else, that
-  // is folded below the step. Rows are made when they are unfolded. `open` shows the run to a state.
+  // A tree that folds: a run is a list of steps, and where the search has taken other steps, these
+  // are folded below the step. Rows are made when they are unfolded. `open` shows the run to a
+  // state.
   const outline = (place, { open }) => {
     const tree = treeOf(JSON.parse(place.querySelector("script").textContent));
     const rows = new Map(), folds = new Map(), lists = new Map();
@@ -257,7 +259,7 @@ const MazurkaView = (() => {
       folds.set(at, details);
       return make("li", {}, details);
     };
-    // The run from a state on, in parts: the list grows when its end is asked for.
+    // Lists the run from a state on; a button at the end of the list adds more steps.
     const fill = (into, start) => {
       if (lists.has(start)) return;
       const list = make("ol");
@@ -278,7 +280,7 @@ const MazurkaView = (() => {
       grow();
       into.append(list, more);
     };
-    // Unfolds what leads to a state.
+    // Unfolds the path to a state.
     const reveal = (goal) => {
       let grow = lists.get(0);
       for (const at of tree.path(goal)) {
@@ -313,7 +315,7 @@ const MazurkaView = (() => {
     return { reveal };
   };
 
-  // A report: its record stands in the document.
+  // Starts a report, whose record is in the document.
   const report = () => {
     const record = JSON.parse(document.getElementById("record").textContent);
     const line = (number) => {

@@ -1,8 +1,7 @@
-//! A run as lanes: one for each process, with time running downwards.
-//!
-//! [`Lanes`] is the picture without positions: which boxes are in which row and lane, their text,
-//! from where to where locks are held, and under a weak memory model the relations of the execution
-//! graph (`relations`). `svg` and `dot` draw it.
+//! A run as lanes: one for each process, with time running downwards. [`Lanes`] is the picture
+//! without positions: the boxes of each row and lane, their text, the steps between which locks are
+//! held, and under a weak memory model the relations of the execution graph (`relations`). `svg`
+//! and `dot` draw it.
 
 mod dot;
 mod model;
@@ -50,14 +49,14 @@ pub struct Lanes {
 
 impl Lanes {
     /// Makes a picture of the evidence of `check` or `replay`: every run of every witness. A record
-    /// without a witness has no run, and the picture says so.
+    /// without a witness has no run, and the picture reports that.
     pub fn of_evidence(record: &Record) -> Self {
         let view = View::default();
-        let said = match record.command.as_str() {
+        let answer = match record.command.as_str() {
             "replay" => replayed(record, &view),
             _ => headline(record, &view),
         };
-        let first = said.lines().next().unwrap_or("");
+        let first = answer.lines().next().unwrap_or("");
         let mut heading = vec![format!("{}: {first}", record.program.file)];
         if record.witnesses.is_empty() {
             heading.push("no counterexample was found, so there is no run to draw".to_owned());
@@ -128,7 +127,7 @@ impl Lanes {
         }
     }
 
-    /// Returns the meanings of the names of relations that occur.
+    /// Returns the meanings of the relations that occur.
     fn relations(&self) -> Vec<&'static str> {
         let arrows = self.panels.iter().flat_map(|panel| &panel.arrows);
         let known: Vec<Name> = arrows.flat_map(|arrow| arrow.names.clone()).collect();

@@ -1,4 +1,4 @@
-//! The content of the picture: which boxes are in which row and lane, and their text.
+//! The content of the picture: the boxes of each row and lane, and their text.
 
 use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
 
@@ -12,7 +12,7 @@ const MOST: usize = 400;
 /// Limit on the letters of a line in a box, and of the name of a lane.
 const BOX_WIDTH: usize = 40;
 
-/// One run.
+/// The part of the picture that shows one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
     /// Its name among several runs.
@@ -24,11 +24,11 @@ pub(crate) struct Panel {
     pub locks: Vec<LockBar>,
     /// The relations of the execution graph, under a weak memory model.
     pub arrows: Vec<Arrow>,
-    /// How it ends: whether that is bad, and the text.
+    /// How the run ends: whether that is a violation, and the text.
     pub ending: Vec<(bool, String)>,
     /// For an infinite run: the first and the last row that repeat.
     pub repeats: Option<(usize, usize)>,
-    /// The numbers of steps and of processes, drawn or not.
+    /// The numbers of all steps and processes, including those that are not drawn.
     steps: usize,
     processes: usize,
     drawn: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Lane {
     pub ended: bool,
 }
 
-/// The content at one height.
+/// A row: the boxes at one height.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneRow {
     /// The number of the step.
@@ -55,7 +55,7 @@ pub(crate) struct LaneRow {
     pub note: String,
 }
 
-/// A box.
+/// A box in a lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub lane: usize,
@@ -268,7 +268,7 @@ impl Panel {
             } else {
                 "halted"
             };
-            (style, told_once(word, text))
+            (style, with_prefix(word, text))
         });
         let style = match (&halted, step.racing) {
             (Some((style, _)), _) => *style,
@@ -276,16 +276,16 @@ impl Panel {
             (None, false) => Style::Plain,
         };
         full.extend(halted.map(|(_, text)| (Tone::Bad, format!("✗ {text}"))));
-        let who = &self.lanes[lane].name;
+        let process = &self.lanes[lane].name;
         let title = format!(
-            "step {} of {who}, line {}\n{}",
+            "step {} of {process}, line {}\n{}",
             at + 1,
             step.line,
             joined(&full, "\n")
         );
         Some(Cell {
             lane,
-            lines: cut(full),
+            lines: clip_lines(full),
             title,
             style,
             racing: step.racing,
@@ -301,9 +301,10 @@ impl Panel {
             };
             let (style, full) = match end.status {
                 EndStatus::Waiting => (Style::Waiting, waits(run, end)),
-                EndStatus::Ready if self.repeats.is_none() => {
-                    (Style::Ready, vec![(Tone::Plain, "could go on".to_owned())])
-                }
+                EndStatus::Ready if self.repeats.is_none() => (
+                    Style::Ready,
+                    vec![(Tone::Plain, "could continue".to_owned())],
+                ),
                 EndStatus::Failed if !self.is_halted(lane) => {
                     let text = "✗ failed before any step".to_owned();
                     (Style::Failure, vec![(Tone::Bad, text)])
@@ -317,7 +318,7 @@ impl Panel {
             cells.push(Cell {
                 lane,
                 title: format!("{}: {}", self.lanes[lane].name, joined(&full, ", ")),
-                lines: cut(full),
+                lines: clip_lines(full),
                 style,
                 racing: false,
             });
@@ -331,15 +332,15 @@ impl Panel {
         }
     }
 
-    /// Whether a box of the lane shows what has halted the process, or such a box may be left out.
+    /// Whether a box of the lane shows that the process has halted, or such a box may be left out.
     fn is_halted(&self, lane: usize) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         let halts = |cell: &Cell| matches!(cell.style, Style::Failure | Style::Halted);
         self.drawn < self.steps || cells.any(|cell| cell.lane == lane && halts(cell))
     }
 
-    /// Returns the locks that processes hold, each from the step that acquired it to the one that
-    /// released it, or to the end.
+    /// Returns the locks that processes hold, each from the step that acquires it to the step that
+    /// releases it, or to the end.
     fn held(&self, run: &Run, places: &[usize]) -> Vec<LockBar> {
         let mut held: Vec<LockBar> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
@@ -400,7 +401,7 @@ impl LaneRow {
 }
 
 /// Shortens lines so that they fit into a box.
-fn cut(lines: Vec<(Tone, String)>) -> Vec<(Tone, String)> {
+fn clip_lines(lines: Vec<(Tone, String)>) -> Vec<(Tone, String)> {
     let line = |(tone, line): (Tone, String)| (tone, clip(&line, BOX_WIDTH));
     lines.into_iter().map(line).collect()
 }
@@ -420,7 +421,7 @@ fn steps_from(first: usize, last: usize) -> String {
 }
 
 /// Returns a message preceded by a word, unless it begins with that word.
-fn told_once(word: &str, message: &str) -> String {
+fn with_prefix(word: &str, message: &str) -> String {
     if message.to_lowercase().starts_with(word) {
         message.to_owned()
     } else {
@@ -442,7 +443,7 @@ impl Facts<'_> {
     }
 }
 
-/// Returns what a process waits for, and the holder of it.
+/// Returns what a process waits for, and which process holds it.
 fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
     let what = end.waits_for.as_deref().unwrap_or("something");
     let mut lines = vec![(Tone::Bad, format!("waits for {what}"))];
@@ -466,10 +467,10 @@ fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
         .flat_map(|witness| &witness.waiting)
         .collect();
     let named = run.names.iter().map(|(number, _)| number);
-    let made = run.steps.iter().map(|step| &step.process);
-    let could = run.steps.iter().flat_map(|step| &step.enabled);
+    let stepping = run.steps.iter().map(|step| &step.process);
+    let enabled = run.steps.iter().flat_map(|step| &step.enabled);
     let stuck = waiting.iter().map(|waiting| &waiting.process);
-    let mut all: Vec<&String> = named.chain(made).chain(could).chain(stuck).collect();
+    let mut all: Vec<&String> = named.chain(stepping).chain(enabled).chain(stuck).collect();
     all.sort_by_key(|process| numbers(process));
     all.dedup();
     let end = |process: &String| {
@@ -512,8 +513,8 @@ fn drawn_steps(run: &Run) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the lanes that are drawn: those of all processes, or of those that make a step that is
-/// drawn, then of those that do not end, as far as there is space.
+/// Returns the lanes that are drawn. If there are too many processes, those with a drawn step come
+/// first, then those that have not ended.
 fn lanes(run: &Run, ends: &[ProcessEnd], drawn: &[usize]) -> Vec<Lane> {
     let acts = |process: &str| drawn.iter().any(|&at| run.steps[at].process == process);
     let mut order: Vec<usize> = (0..ends.len()).collect();
@@ -550,7 +551,7 @@ fn lane_name(run: &Run, process: &str) -> String {
     }
 }
 
-/// Returns how the run ends, bad news first, and the state.
+/// Returns how the run ends, violations first, and the state.
 fn ending(run: &Run, evidence: &[&Witness]) -> Vec<(bool, String)> {
     let mut lines = Vec::new();
     for witness in evidence {
@@ -573,7 +574,7 @@ fn ending(run: &Run, evidence: &[&Witness]) -> Vec<(bool, String)> {
         Ending::Lost => Some((false, "cut within a step".to_owned())),
         Ending::Open => Some((false, "the run stops here".to_owned())),
         Ending::Deadlock if lines.is_empty() => {
-            Some((true, "✗ deadlock: no process can go on".to_owned()))
+            Some((true, "✗ deadlock: no process can continue".to_owned()))
         }
         Ending::Deadlock | Ending::Failure => None,
     });

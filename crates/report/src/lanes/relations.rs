@@ -1,10 +1,8 @@
 //! The relations of an execution graph: the write that a read reads from, the order of the writes
-//! to a place, and synchronisation.
-//!
-//! All of them are derived from the accesses in the record of a run. A run lists its steps in an
-//! order in which each read comes after its write. A write lists the earlier writes that are newer
-//! than itself, so the modification order of a place is built by inserting one write after the
-//! other.
+//! to a place, and synchronisation. All of them are derived from the accesses in the record of a
+//! run. In a run each read comes after the write that it reads from. A write lists the earlier
+//! writes that follow it in the modification order, so this order is built by inserting one write
+//! at a time.
 
 use mazurka_core::record::{MemoryStep, Run};
 

@@ -1,11 +1,10 @@
-//! Lanes as SVG.
-//!
-//! A lane is as wide as its content, and a row as high, so nothing overlaps. The bars of locks are
-//! to the left of the boxes of their lane, each in a track of its own while it is held.
+//! Lanes as SVG. A lane is as wide as its content, and a row as high, so nothing overlaps. The bars
+//! of locks are to the left of the boxes of their lane; locks held at the same time have separate
+//! tracks.
 
 use super::{Arrow, Cell, LaneRow, Lanes, LockBar, Panel, Style, Tone};
 use crate::clip;
-use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
+use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, text_element, text_width, with_tooltip};
 
 /// Sizes, in pixels.
 const GAP: f64 = 22.0;
@@ -105,7 +104,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
     sheet(right, y + MARGIN / 2.0) + &body + "</svg>\n"
 }
 
-/// Returns the meaning of the signs that occur.
+/// Returns the meanings of the signs that occur.
 fn legend(lanes: &Lanes) -> Vec<&'static str> {
     let mut lines = Vec::new();
     if !lanes.panels.is_empty() {
@@ -132,14 +131,14 @@ impl Text<'_> {
     fn add(&mut self, line: &str, options: &str) -> String {
         let mut text = String::new();
         for part in broken(line, self.letters) {
-            text += &words(MARGIN, *self.y, &part, options);
+            text += &text_element(MARGIN, *self.y, &part, options);
             *self.y += LINE;
         }
         text
     }
 }
 
-/// Wraps text into lines of this many letters, at blanks, or within longer words.
+/// Wraps text into lines of at most this many letters, at blanks, and within longer words.
 fn broken(text: &str, letters: usize) -> Vec<String> {
     let most = letters as f64 * LETTER;
     let mut lines: Vec<String> = Vec::new();
@@ -148,7 +147,7 @@ fn broken(text: &str, letters: usize) -> Vec<String> {
         let mut word = word.to_owned();
         while !word.is_empty() {
             let blank = if line.is_empty() { "" } else { " " };
-            if wide(&line) + wide(blank) + wide(&word) <= most {
+            if text_width(&line) + text_width(blank) + text_width(&word) <= most {
                 line = format!("{line}{blank}{word}");
                 break;
             }
@@ -156,7 +155,7 @@ fn broken(text: &str, letters: usize) -> Vec<String> {
                 lines.push(std::mem::take(&mut line));
                 continue;
             }
-            let fits = |end: &usize| wide(&word[..*end]) <= most;
+            let fits = |end: &usize| text_width(&word[..*end]) <= most;
             let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
             let end = ends.take_while(fits).last();
             let end = end.or(word.chars().next().map(char::len_utf8)).unwrap_or(0);
@@ -169,11 +168,11 @@ fn broken(text: &str, letters: usize) -> Vec<String> {
 }
 
 impl PanelLayout {
-    /// Lays out a panel from this height on.
+    /// Lays out a panel below this height.
     fn new(panel: &Panel, top: f64) -> Self {
         let tracks = tracks(&panel.locks);
         let numbers = panel.rows.iter().filter_map(|row| row.number).max();
-        let numbers = wide(&numbers.map_or(String::new(), |number| number.to_string()));
+        let numbers = text_width(&numbers.map_or(String::new(), |number| number.to_string()));
         let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
         let numbers = MARGIN + bend + numbers;
         let gap = if panel.arrows.is_empty() {
@@ -188,7 +187,7 @@ impl PanelLayout {
             let own = own.filter(|(held, _)| held.lane == lane);
             let count = own.map(|(_, track)| track + 1).max().unwrap_or(0);
             let boxes = left + count as f64 * TRACK;
-            let name = wide(&clip(&known.name, NAME_WIDTH));
+            let name = text_width(&clip(&known.name, NAME_WIDTH));
             columns.push(LaneColumn {
                 left,
                 boxes,
@@ -197,13 +196,16 @@ impl PanelLayout {
             left = boxes;
             let cells = panel.rows.iter().flat_map(|row| &row.cells);
             for cell in cells.filter(|cell| cell.lane == lane) {
-                let lines = cell.lines.iter().map(|(_, line)| wide(line));
+                let lines = cell.lines.iter().map(|(_, line)| text_width(line));
                 let width = lines.fold(0.0, f64::max);
                 columns[lane].width = columns[lane].width.max(width + 2.0 * PAD);
             }
             left += columns[lane].width + gap;
         }
-        let notes = panel.rows.iter().map(|row| MARGIN + bend + wide(&row.note));
+        let notes = panel
+            .rows
+            .iter()
+            .map(|row| MARGIN + bend + text_width(&row.note));
         // Arrows within the last lane are to the right of it.
         let last = if panel.arrows.is_empty() {
             gap
@@ -246,15 +248,15 @@ impl PanelLayout {
         for (row, &(top, height)) in panel.rows.iter().zip(&self.rows) {
             if let Some(number) = row.number {
                 let number = number.to_string();
-                let x = self.numbers - wide(&number);
-                text += &words(x, top + height / 2.0 + 4.0, &number, &ink(QUIET));
+                let x = self.numbers - text_width(&number);
+                text += &text_element(x, top + height / 2.0 + 4.0, &number, &ink(QUIET));
             }
             if !row.note.is_empty() {
                 let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
                 // A white outline keeps the letters legible where they cross lanes.
                 let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"4\"";
                 let options = format!("{} {halo}", ink(RACE));
-                text += &words(MARGIN + bend, top + LINE - 3.0, &row.note, &options);
+                text += &text_element(MARGIN + bend, top + LINE - 3.0, &row.note, &options);
             }
             let cells = row.cells.iter();
             let cells: String = cells.map(|cell| self.cell(cell, top, height)).collect();
@@ -290,7 +292,7 @@ impl PanelLayout {
         let label = arrow.label();
         let (middle, height) = if arrow.from.1 == arrow.to.1 {
             let (right, height) = along(&curve, 0.5);
-            (right + wide(&label) / 2.0, height)
+            (right + text_width(&label) / 2.0, height)
         } else {
             let apart = |part: &u32| (along(&curve, f64::from(*part) / 20.0).0 - x).abs();
             let near = (1..10).find(|part| apart(part) >= ARROW_GAP * 0.3);
@@ -298,13 +300,13 @@ impl PanelLayout {
         };
         let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
         let options = format!("{} font-size=\"10\" {halo}", ink(colour));
-        let left = middle - wide(&label) / 2.0;
-        text += words(left, height + 3.0, &label, &options).trim_end();
-        titled(&format!("{label}: {}", arrow.title), &text)
+        let left = middle - text_width(&label) / 2.0;
+        text += text_element(left, height + 3.0, &label, &options).trim_end();
+        with_tooltip(&format!("{label}: {}", arrow.title), &text)
     }
 
-    /// Returns the curve of an arrow, and the direction in which it ends: 1 is to the right. Within
-    /// a lane it leaves and comes back on the right side.
+    /// Returns the curve of an arrow, and the direction of its end: 1 is to the right. An arrow
+    /// within a lane starts and ends on the right side.
     fn curve(&self, panel: &Panel, at: usize) -> (Curve, f64) {
         let arrow = &panel.arrows[at];
         let ((_, from), (_, to)) = (arrow.from, arrow.to);
@@ -348,19 +350,19 @@ impl PanelLayout {
         top + height / 2.0 + (index as f64 - middle) * spread
     }
 
-    /// Returns the name of a lane, and its line: to its last box if the process has ended, else to
-    /// the end.
+    /// Returns the name of a lane, and its line: down to the last box if the process has ended,
+    /// else to the end of the panel.
     fn lane(&self, panel: &Panel, lane: usize) -> String {
         let (known, column) = (&panel.lanes[lane], self.columns[lane]);
         let name = clip(&known.name, NAME_WIDTH);
         let x = column.middle();
-        let head = words(
-            column.middle() - wide(&name) / 2.0,
+        let head = text_element(
+            column.middle() - text_width(&name) / 2.0,
             self.top + LINE - 4.0,
             &name,
             "font-weight=\"bold\"",
         );
-        let mut text = titled(&known.name, &head);
+        let mut text = with_tooltip(&known.name, &head);
         let own = |row: &LaneRow| row.cells.iter().any(|cell| cell.lane == lane);
         let last = panel.rows.iter().rposition(own).map(|row| {
             let (top, height) = self.rows[row];
@@ -382,7 +384,7 @@ impl PanelLayout {
                 x - PAD,
                 x + PAD
             );
-            text += &titled(&format!("{} ends", known.name), &tick);
+            text += &with_tooltip(&format!("{} ends", known.name), &tick);
         }
         text
     }
@@ -429,7 +431,7 @@ impl PanelLayout {
              stroke=\"{RACE}\" stroke-width=\"1.6\"/>\
              <path d=\"M{right:.1} {top:.1} l-6 -4 v8 Z\" fill=\"{RACE}\"/>"
         );
-        titled("the run goes back here, and on for ever", &line)
+        with_tooltip("the run returns here and repeats for ever", &line)
     }
 
     /// Returns the bar of a lock that is held.
@@ -443,13 +445,13 @@ impl PanelLayout {
              fill=\"{LOCK}\" fill-opacity=\"0.7\"/>"
         );
         // The name is along the bar, if there is space.
-        if wide(&held.name) + 4.0 <= tall {
-            let (x, y) = (x + BAR + 7.0, top + wide(&held.name) + 2.0);
+        if text_width(&held.name) + 4.0 <= tall {
+            let (x, y) = (x + BAR + 7.0, top + text_width(&held.name) + 2.0);
             let options =
                 format!("fill=\"{LOCK}\" font-size=\"9\" transform=\"rotate(-90 {x:.1} {y:.1})\"");
-            text += words(x, y, &held.name, &options).trim_end();
+            text += text_element(x, y, &held.name, &options).trim_end();
         }
-        titled(&held.title, &text)
+        with_tooltip(&held.title, &text)
     }
 
     fn cell(&self, cell: &Cell, top: f64, row: f64) -> String {
@@ -477,9 +479,9 @@ impl PanelLayout {
                 Tone::Plain => INK,
             };
             let below = y + PAD / 2.0 + (at as f64 + 0.75) * LINE;
-            text += words(column.boxes + PAD, below, line, &ink(colour)).trim_end();
+            text += text_element(column.boxes + PAD, below, line, &ink(colour)).trim_end();
         }
-        titled(&cell.title, &text)
+        with_tooltip(&cell.title, &text)
     }
 }
 

@@ -6,7 +6,7 @@ use mazurka_core::record::{
 use super::Lanes;
 use super::relations::{Relation, relations};
 use crate::OneRun;
-use crate::wellformed::{is_sound, texts};
+use crate::wellformed::{assert_sound, texts};
 
 fn step(process: usize, label: &str) -> Step {
     Step {
@@ -14,6 +14,7 @@ fn step(process: usize, label: &str) -> Step {
         outcomes: Vec::new(),
         label: label.into(),
         line: 3,
+        file: None,
         enabled: Vec::new(),
         reads: Vec::new(),
         changes: Vec::new(),
@@ -82,16 +83,16 @@ fn record(file: &str, witnesses: Vec<Witness>) -> Record {
 }
 
 fn words(svg: &str) -> Vec<String> {
-    is_sound(svg);
+    assert_sound(svg);
     texts(svg).into_iter().map(|(_, _, text)| text).collect()
 }
 
-fn says(words: &[String], part: &str) -> bool {
+fn contains(words: &[String], part: &str) -> bool {
     words.iter().any(|line| line.contains(part))
 }
 
 #[test]
-fn a_deadlock_shows_the_locks_and_who_waits_for_whom() {
+fn a_deadlock_shows_the_locks_and_the_waiting_processes() {
     let steps = vec![
         locks(step(0, "lock(a)"), "a", true),
         locks(step(1, "lock(b)"), "b", true),
@@ -118,7 +119,7 @@ fn a_deadlock_shows_the_locks_and_who_waits_for_whom() {
         "held by right",
         "✗ deadlock",
     ] {
-        assert!(says(&words, part), "{part}: {words:?}");
+        assert!(contains(&words, part), "{part}: {words:?}");
     }
     assert!(svg.contains("<title>a is held from step 1 to the end</title>"));
     let dot = picture.dot();
@@ -129,7 +130,7 @@ fn a_deadlock_shows_the_locks_and_who_waits_for_whom() {
 }
 
 #[test]
-fn a_lock_is_held_from_its_taking_to_its_release() {
+fn a_lock_is_held_from_acquisition_to_release() {
     let steps = vec![
         locks(step(0, "lock(a)"), "a", true),
         locks(step(0, "lock(b)"), "b", true),
@@ -159,14 +160,14 @@ fn a_failure_is_at_its_step_or_before_any_or_at_the_end() {
     let shown = witness(Kind::Failure, "assertion failed: `x == 1`", vec![failed]);
     let first = words(&Lanes::of_evidence(&record("a.maz", vec![shown])).svg());
     assert!(
-        says(&first, "✗ failure: assertion failed: `x == 1`"),
+        contains(&first, "✗ failure: assertion failed: `x == 1`"),
         "{first:?}"
     );
     let none = run(Ending::Open, Vec::new(), vec![end(0, EndStatus::Ready)]);
     let shown = witness(Kind::Failure, "invariant does not hold: `x`", vec![none]);
     let before = words(&Lanes::of_evidence(&record("a.maz", vec![shown])).svg());
     assert!(
-        says(&before, "✗ before any step: failure: invariant"),
+        contains(&before, "✗ before any step: failure: invariant"),
         "{before:?}"
     );
     let ended = run(
@@ -176,12 +177,18 @@ fn a_failure_is_at_its_step_or_before_any_or_at_the_end() {
     );
     let shown = witness(Kind::Failure, "ensures does not hold: `x`", vec![ended]);
     let last = words(&Lanes::of_evidence(&record("a.maz", vec![shown])).svg());
-    assert!(says(&last, "✗ failure: ensures does not hold"), "{last:?}");
-    assert!(says(&last, "final: every process has ended"), "{last:?}");
+    assert!(
+        contains(&last, "✗ failure: ensures does not hold"),
+        "{last:?}"
+    );
+    assert!(
+        contains(&last, "final: every process has ended"),
+        "{last:?}"
+    );
 }
 
 #[test]
-fn what_repeats_has_a_stem_and_a_way_back() {
+fn a_lasso_has_a_stem_and_a_line_back() {
     let steps = vec![step(1, "x := 1"), step(0, "skip"), step(0, "skip")];
     let ends = vec![end(0, EndStatus::Ready), end(1, EndStatus::Waiting)];
     let mut spins = witness(
@@ -194,14 +201,14 @@ fn what_repeats_has_a_stem_and_a_way_back() {
     let svg = picture.svg();
     let words = words(&svg);
     for part in ["stem: step 1", "loop: steps 2–3", "↺ back to step 2"] {
-        assert!(says(&words, part), "{part}: {words:?}");
+        assert!(contains(&words, part), "{part}: {words:?}");
     }
-    assert!(svg.contains("the run goes back here"), "{svg}");
+    assert!(svg.contains("the run returns here"), "{svg}");
     assert_eq!(picture.dot().matches("repeats for ever").count(), 1);
 }
 
 #[test]
-fn nothing_breaks_the_picture() {
+fn hostile_texts_keep_the_picture_valid() {
     let nasty = "<a & \"b\"> \u{7}\u{ffff} 漢字 ".repeat(20);
     let mut steps: Vec<Step> = (0..200).map(|at| step(at % 30, &nasty)).collect();
     for at in (0..200).step_by(7) {
@@ -231,7 +238,10 @@ fn nothing_breaks_the_picture() {
     assert_eq!(picture.left_out(), None);
     let words = words(&picture.svg());
     for process in 0..30 {
-        assert!(says(&words, &format!("p{process}<a & \"b\">")), "{process}");
+        assert!(
+            contains(&words, &format!("p{process}<a & \"b\">")),
+            "{process}"
+        );
     }
     for number in 1..=200 {
         assert!(words.contains(&number.to_string()), "{number}");
@@ -239,7 +249,7 @@ fn nothing_breaks_the_picture() {
 }
 
 #[test]
-fn a_very_long_run_is_cut_and_says_so() {
+fn a_very_long_run_is_cut_with_a_note() {
     let mut steps: Vec<Step> = (0..5000).map(|at| step(at % 900, "x := 1")).collect();
     for at in (0..5000).step_by(2) {
         steps[at] = locks(steps[at].clone(), "m", at % 4 == 0);
@@ -257,15 +267,15 @@ fn a_very_long_run_is_cut_and_says_so() {
         compared: None,
     };
     let picture = Lanes::of_run(&record("long.maz", Vec::new()), one);
-    let said = picture.left_out().expect("it is cut");
+    let left_out = picture.left_out().expect("it is cut");
     assert_eq!(
-        said,
+        left_out,
         "402 of 5000 steps are drawn, 400 of 900 processes are drawn"
     );
     let words = words(&picture.svg());
     assert!(
-        says(&words, &said) && says(&words, "… 2300 steps left out …"),
-        "{said}"
+        contains(&words, &left_out) && contains(&words, "… 2300 steps left out …"),
+        "{left_out}"
     );
     for number in ["1", "200", "2501", "2601", "5000"] {
         assert!(words.iter().any(|word| word == number), "{number}");
@@ -299,15 +309,15 @@ fn access(step: Step, what: &str, order: &str, reads: Option<usize>, behind: &[u
 
 fn related(steps: Vec<Step>, model: &str) -> Vec<String> {
     let run = run(Ending::Final, steps, Vec::new());
-    let told = |one: &Relation| {
+    let shown = |one: &Relation| {
         let names: Vec<&str> = one.names.iter().map(|name| name.short()).collect();
         format!("{}-{} {}", one.from + 1, one.to + 1, names.join(" "))
     };
-    relations(&run, Some(model)).iter().map(told).collect()
+    relations(&run, Some(model)).iter().map(shown).collect()
 }
 
 #[test]
-fn writes_stand_in_modification_order() {
+fn writes_are_in_modification_order() {
     let write = |process, behind: &[usize]| {
         access(step(process, "x := 1"), "write", "relaxed", None, behind)
     };
@@ -341,7 +351,7 @@ fn release_sequences_and_fences_synchronise() {
     );
     let relaxed = vec![store("relaxed"), update.clone(), read(2, "acquire")];
     assert_eq!(related(relaxed.clone(), "rc11"), ["1-2 rf mo", "2-3 rf"]);
-    // Under ra each access acquires and releases; tso has no synchronisation.
+    // Under ra every access acquires and releases; under tso there is no synchronisation.
     assert_eq!(
         related(relaxed.clone(), "ra"),
         ["1-2 sw rf mo", "1-3 sw", "2-3 sw rf"]
@@ -380,7 +390,7 @@ fn relations_are_drawn_with_a_legend() {
     record.memory_model = Some("rc11".into());
     let lanes = Lanes::of_evidence(&record);
     let svg = lanes.svg();
-    is_sound(&svg);
+    assert_sound(&svg);
     for words in ["sw rf", "fr", "sw: synchronises with", "fr: the write"] {
         assert!(svg.contains(words), "{words}");
     }

@@ -12,6 +12,7 @@
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
+use crate::waiting::{OWN_PERMIT, PERMIT_OF_OTHERS};
 use crate::world::{Pending, Place, TOKEN, Until, Waiter, World};
 
 /// Number of waits in a row that may time out while the thread changes nothing.
@@ -152,8 +153,9 @@ impl World {
             _ => Effect::Write(0),
         };
         let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
-        let there = self.update(cell, orders, &take, pending) != 0;
-        if there {
+        let permit = self.update(cell, orders, &take, pending);
+        let there = permit != 0;
+        if there && permit != Value::from(OWN_PERMIT) {
             self.progress();
         }
         self.note(|| if there { "goes on" } else { "timed out" }.into());
@@ -164,13 +166,21 @@ impl World {
     pub(crate) fn give_permit_weakly(
         &self,
         cell: u32,
+        own: bool,
         what: (&'static str, &'static str),
         place: Place,
     ) {
         let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
         let pending = Pending::new(None, what, place);
-        self.update(cell, orders, &|_| Effect::Write(1), pending);
-        self.progress();
+        let of_others = Value::from(PERMIT_OF_OTHERS);
+        let give = |permit| match own && permit != of_others {
+            true => Effect::Write(OWN_PERMIT.into()),
+            false => Effect::Write(of_others),
+        };
+        self.update(cell, orders, &give, pending);
+        if !own {
+            self.progress();
+        }
     }
 
     /// Records that a wait has timed out. A loop of such waits has no end, so it is refused.

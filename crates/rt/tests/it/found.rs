@@ -713,6 +713,37 @@ fn without_room_each_message_meets_a_receiver() {
     }
 }
 
+/// A write claims the arbiter of a thread that spins on several atomics. If the write is moved
+/// before the spinning, it claims less, and a run may end blocked.
+#[test]
+fn a_write_before_the_spinning_claims_less() {
+    let program = || {
+        let shared: Arc<[AtomicU32; 3]> = Arc::default();
+        let (one, two) = (shared.clone(), shared.clone());
+        thread::spawn(move || one[1].store(1, SeqCst));
+        thread::spawn(move || {
+            two[0].store(1, SeqCst);
+            two[0].store(2, SeqCst);
+            two[2].store(1, SeqCst);
+        });
+        let mut other = 1;
+        loop {
+            let first = shared[0].load(SeqCst);
+            if first > 0 {
+                other = 2;
+            }
+            if shared[other].load(SeqCst) == 1 {
+                return (first, other);
+            }
+            thread::yield_now();
+        }
+    };
+    let found = explore(Algorithm::Optimal, program);
+    assert!(found.blocked > 0, "{found:?}");
+    let (_, seen) = results(program);
+    assert_eq!(seen, BTreeSet::from([(0, 1), (1, 2), (2, 2)]));
+}
+
 /// The failing side of a race does not depend on the other side, yet the reported run needs both.
 #[test]
 #[allow(unsafe_code)]

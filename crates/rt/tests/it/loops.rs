@@ -1,9 +1,14 @@
 //! Loops that spin for a while and then give up.
 
+use std::future::poll_fn;
 use std::panic::catch_unwind;
+use std::task::Poll;
 use std::time::Duration;
 
-use mazurka_rt::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use mazurka_rt::future::block_on;
+use mazurka_rt::hint::spin_loop;
+use mazurka_rt::sync::atomic::Ordering::{Relaxed, SeqCst};
+use mazurka_rt::sync::atomic::{AtomicBool, AtomicU32};
 use mazurka_rt::sync::{Arc, Condvar, Mutex};
 use mazurka_rt::{Builder, Summary, model, replay, thread};
 
@@ -158,4 +163,52 @@ fn a_loop_that_times_out_four_times() {
     let gave_up = results.iter().filter(|(seen, _)| !seen).count();
     assert_eq!(gave_up, 1, "{results:?}");
     assert!(results.contains(&(false, 4)) && results.contains(&(true, 0)));
+}
+
+/// A task that wakes itself and spins waits for another thread, as tokio's `AtomicWaker` does.
+#[test]
+fn a_task_that_wakes_itself() {
+    for order in [SeqCst, Relaxed] {
+        let [awake, plain] = [true, false].map(|is_task| {
+            explore(move || {
+                let flag = Arc::new(AtomicBool::new(false));
+                let theirs = flag.clone();
+                thread::spawn(move || theirs.store(true, order));
+                if !is_task {
+                    while !flag.load(order) {
+                        spin_loop();
+                    }
+                    return;
+                }
+                block_on(poll_fn(|context| {
+                    if flag.load(order) {
+                        return Poll::Ready(());
+                    }
+                    context.waker().wake_by_ref();
+                    spin_loop();
+                    Poll::Pending
+                }));
+            })
+        });
+        assert!(awake.is_complete(), "{order:?}: {awake}");
+        assert_eq!(awake.executions, plain.executions, "{order:?}");
+    }
+}
+
+/// Nothing ends such a loop if no other thread changes what it reads.
+#[test]
+fn a_task_that_wakes_itself_for_ever() {
+    let text = failure(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        block_on(poll_fn(|context| {
+            context.waker().wake_by_ref();
+            spin_loop();
+            if flag.load(SeqCst) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        }));
+    });
+    assert!(text.starts_with("deadlock"), "{text}");
 }

@@ -142,7 +142,7 @@ impl Page {
 
     /// Loads the page again.
     pub async fn visit(&self, fragment: &str) {
-        self.asks_no_other_host().await;
+        self.assert_no_other_host().await;
         // Changing only the fragment would not load the page again.
         self.client.goto("about:blank").await.expect("a page");
         let url = format!("{}{fragment}", self.at);
@@ -210,7 +210,7 @@ impl Page {
     }
 
     /// Runs the command, and waits for its end.
-    pub async fn go(&self) {
+    pub async fn run_command(&self) {
         self.click("#go").await;
         self.wait("document.querySelector('#cancel').disabled")
             .await;
@@ -218,8 +218,8 @@ impl Page {
 
     /// Sends a command of the DevTools protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) {
-        let asked = DevTools(json!({"cmd": command, "params": parameters}));
-        self.client.issue_cmd(asked).await.expect("done");
+        let request = DevTools(json!({"cmd": command, "params": parameters}));
+        self.client.issue_cmd(request).await.expect("done");
     }
 
     /// Presses keys in the focused element.
@@ -231,13 +231,13 @@ impl Page {
     /// Presses Tab until this element has the focus.
     pub async fn tab_to(&self, selector: &str) {
         for _ in 0..80 {
-            // Not by `keys`: a file field takes the keys for a file name.
+            // Not by `keys`: a file field reads the keys as a file name.
             let tab = KeyActions::new("keys".to_owned())
                 .then(KeyAction::Down { value: '\u{e004}' })
                 .then(KeyAction::Up { value: '\u{e004}' });
             self.client.perform_actions(tab).await.expect("Tab");
-            let there = format!("return document.activeElement.matches({selector:?})");
-            if self.js(&there).await == true {
+            let has_focus = format!("return document.activeElement.matches({selector:?})");
+            if self.js(&has_focus).await == true {
                 return;
             }
         }
@@ -263,7 +263,7 @@ impl Page {
         self.visit(&link).await;
     }
 
-    /// Saves a screenshot, if asked.
+    /// Saves a screenshot, if the environment requests it.
     pub async fn shoot(&self, name: &str) {
         let Ok(folder) = std::env::var("MAZURKA_SCREENSHOTS") else {
             return;
@@ -274,16 +274,16 @@ impl Page {
             .expect("written");
     }
 
-    async fn asks_no_other_host(&self) {
-        let asked = self
+    async fn assert_no_other_host(&self) {
+        let request = self
             .js("return performance.getEntriesByType('resource').map(({name}) => name).filter((name) => !name.startsWith(location.origin) && !name.startsWith('data:'))")
             .await;
-        assert_eq!(asked, json!([]));
+        assert_eq!(request, json!([]));
     }
 
     /// Asserts that no request went elsewhere, and that the console has only expected messages.
-    pub async fn is_quiet(&self, expected: Option<&str>) {
-        self.asks_no_other_host().await;
+    pub async fn assert_quiet(&self, expected: Option<&str>) {
+        self.assert_no_other_host().await;
         let log = self.client.issue_cmd(BrowserLog).await.expect("the log");
         assert!(log.is_array(), "{log}");
         let bad = log.as_array().into_iter().flatten().filter(|line| {

@@ -11,7 +11,7 @@ use crate::server::start;
 const MARKUP: &str = "// </script><script>window.harmed = 1</script>\nvar x: int = 0\nprocess p {\n  print \"</script><img src=x onerror='window.harmed = 1'> {x}\";\n  assert x == 1, \"<svg onload='window.harmed = 1'></title></style></script>\"\n}\n";
 
 /// Asserts that no script ran, and that the page still answers.
-async fn is_unharmed(page: &Page, about: &str) {
+async fn assert_unharmed(page: &Page, about: &str) {
     let harmed = page.js("return window.harmed ?? null").await;
     assert_eq!(harmed, Value::Null, "{about}");
     let foreign = "#answer script:not([type='application/json']), #answer img, #answer iframe, #answer [onload], #answer [onerror]";
@@ -29,15 +29,15 @@ async fn programs(page: &Page) {
         ),
     ] {
         page.program(text, command, json!({})).await;
-        page.go().await;
-        is_unharmed(page, command).await;
+        page.run_command().await;
+        assert_unharmed(page, command).await;
     }
     // Mistakes are marked a moment after the text has changed.
     page.wait("document.querySelector('#mistakes').innerText.includes('error')")
         .await;
     // The markup is shown as text.
     page.program(MARKUP, "check", json!({})).await;
-    page.go().await;
+    page.run_command().await;
     let shown = page.text("#answer").await;
     assert!(shown.contains("<svg onload="), "{shown}");
 
@@ -68,10 +68,10 @@ async fn programs(page: &Page) {
     ] {
         page.program(&text, "check", json!({"time-limit": "5s"}))
             .await;
-        page.go().await;
-        let said = page.text("#answer").await;
-        assert!(!said.is_empty(), "{text:.60}");
-        is_unharmed(page, &text[..text.len().min(20)]).await;
+        page.run_command().await;
+        let text = page.text("#answer").await;
+        assert!(!text.is_empty(), "{text:.60}");
+        assert_unharmed(page, &text[..text.len().min(20)]).await;
     }
 }
 
@@ -98,8 +98,8 @@ async fn links(page: &Page) {
     ] {
         let link = page.link(&program(odd.clone())).await;
         page.visit(&link).await;
-        page.go().await;
-        is_unharmed(page, &odd.to_string()).await;
+        page.run_command().await;
+        assert_unharmed(page, &odd.to_string()).await;
         let words = page.text("#words").await;
         assert!(
             !words.contains("witness") && !words.contains("/bin/sh"),
@@ -123,7 +123,7 @@ async fn links(page: &Page) {
         "btoa('['.repeat(500000))",
         "'A'.repeat(1900000)",
     ] {
-        let made = page
+        let fragment = page
             .client
             .execute_async(
                 &format!("const done = arguments[0]; (async () => done({code}))()"),
@@ -131,15 +131,15 @@ async fn links(page: &Page) {
             )
             .await
             .expect("a link");
-        let plain = made
+        let plain = fragment
             .as_str()
             .expect("text")
             .replace('+', "-")
             .replace('/', "_");
         page.visit(&format!("#1{}", plain.trim_end_matches('=')))
             .await;
-        let said = page.text("#progress").await;
-        assert!(said.contains("1 MB") || said.contains("damaged"), "{said}");
+        let text = page.text("#progress").await;
+        assert!(text.contains("1 MB") || text.contains("damaged"), "{text}");
         // The page shows its first program.
         assert!(page.text("#answer .verdict").await.starts_with("violated"));
     }
@@ -203,10 +203,10 @@ async fn records(page: &Page) {
             .expect("a file");
         page.wait("document.querySelector('#answer').innerText !== ''")
             .await;
-        is_unharmed(page, &format!("{text:.80}")).await;
+        assert_unharmed(page, &format!("{text:.80}")).await;
         let failed = page.count("#answer .failed").await == 1;
-        let said = page.text("#answer").await;
-        assert_eq!(failed, !shown, "record {number}: {said}");
+        let text = page.text("#answer").await;
+        assert_eq!(failed, !shown, "record {number}: {text}");
         if page.count("#answer .steps button").await > 0 {
             page.js("for (const button of document.querySelectorAll('#answer .steps button')) button.click()")
                 .await;
@@ -214,12 +214,12 @@ async fn records(page: &Page) {
     }
 }
 
-async fn attack(page: &Page) {
+async fn run_attacks(page: &Page) {
     programs(page).await;
     links(page).await;
     records(page).await;
     // The browser reports the refusals of the server.
-    page.is_quiet(Some(
+    page.assert_quiet(Some(
         "/api/search - Failed to load resource: the server responded with a status of 400",
     ))
     .await;
@@ -238,7 +238,7 @@ fn the_static_page_is_unharmed() {
             return;
         };
         let page = Page::open(client, at).await;
-        attack(&page).await;
+        run_attacks(&page).await;
         page.client.close().await.expect("closed");
     });
 }
@@ -259,7 +259,7 @@ fn the_served_page_is_unharmed() {
             return;
         };
         let page = Page::open(client, at).await;
-        attack(&page).await;
+        run_attacks(&page).await;
         page.client.close().await.expect("closed");
     });
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::command;
 use crate::http::{Answer, get, post, send};
 
-/// One server for all tests; none if the command is not built.
+/// One server for all tests; `None` if the command is not built.
 static SERVER: LazyLock<Option<SocketAddr>> = LazyLock::new(|| {
     let Some(command) = command() else {
         println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
@@ -37,7 +37,7 @@ pub fn start(settings: Settings) -> SocketAddr {
     receiver.recv().expect("an address")
 }
 
-fn asked(source: &str, options: Value) -> String {
+fn search_request(source: &str, options: Value) -> String {
     let request = json!({
         "command": "check", "file": "p.maz", "files": {"p.maz": source}, "options": options, "format": "json",
     });
@@ -58,7 +58,12 @@ const RACE: &str = "var x: int = 0 ensures x == 1 process { x := 1 } process { x
 #[test]
 fn a_search_is_answered_with_the_record() {
     let Some(server) = *SERVER else { return };
-    let found = answer(&post(server, "/api/search", &[], &asked(RACE, json!({}))));
+    let found = answer(&post(
+        server,
+        "/api/search",
+        &[],
+        &search_request(RACE, json!({})),
+    ));
     assert_eq!(found["code"], 1);
     let record: Value = serde_json::from_str(found["out"].as_str().expect("text")).expect("JSON");
     assert_eq!(record["verdict"], "violated");
@@ -68,7 +73,7 @@ fn a_search_is_answered_with_the_record() {
         server,
         "/api/search",
         &[],
-        &asked("var x", json!({})),
+        &search_request("var x", json!({})),
     ));
     assert_eq!(wrong["code"], 3);
     assert!(wrong["out"].as_str().expect("text").contains("diagnostics"));
@@ -155,7 +160,7 @@ fn paths_lead_to_no_file() {
 fn other_sites_are_refused() {
     let Some(server) = *SERVER else { return };
     let port = server.port();
-    let body = asked(RACE, json!({}));
+    let body = search_request(RACE, json!({}));
     let two = post(
         server,
         "/api/search",
@@ -200,7 +205,7 @@ fn other_sites_are_refused() {
 #[test]
 fn large_and_wrong_requests_are_refused() {
     let Some(server) = *SERVER else { return };
-    let large = asked(&"x".repeat(10 << 20), json!({}));
+    let large = search_request(&"x".repeat(10 << 20), json!({}));
     assert_eq!(post(server, "/api/search", &[], &large).status, 413);
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for body in ["", "{", "[]", "null", "{\"command\": 1}", &nested, "\u{0}"] {
@@ -218,7 +223,8 @@ fn large_and_wrong_requests_are_refused() {
         ("format", json!("text")),
         ("extra", json!(1)),
     ] {
-        let mut request: Value = serde_json::from_str(&asked(RACE, json!({}))).expect("JSON");
+        let mut request: Value =
+            serde_json::from_str(&search_request(RACE, json!({}))).expect("JSON");
         request[key] = value.clone();
         let status = post(server, "/api/search", &[], &request.to_string()).status;
         assert!([400, 422].contains(&status), "{key} {value}: {status}");
@@ -260,7 +266,13 @@ fn two_hundred_clients_are_answered() {
         .map(|client| {
             std::thread::spawn(move || match client % 4 {
                 0 => {
-                    answer(&post(server, "/api/search", &[], &asked(RACE, json!({}))))["code"] == 1
+                    answer(&post(
+                        server,
+                        "/api/search",
+                        &[],
+                        &search_request(RACE, json!({})),
+                    ))["code"]
+                        == 1
                 }
                 1 => get(server, "/about.json", &[]).status == 200,
                 2 => post(server, "/api/search", &[], "{").status == 400,
@@ -273,7 +285,7 @@ fn two_hundred_clients_are_answered() {
 }
 
 #[test]
-fn a_search_that_is_left_is_ended() {
+fn a_search_ends_when_its_client_disconnects() {
     let Some(command) = command() else {
         println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
         return;
@@ -285,7 +297,7 @@ fn a_search_that_is_left_is_ended() {
         ..Settings::new(command)
     });
     let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i; y := x } }";
-    let body = asked(endless, json!({"keep-going": true}));
+    let body = search_request(endless, json!({"keep-going": true}));
     let head = format!(
         "POST /api/search HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
@@ -298,7 +310,12 @@ fn a_search_that_is_left_is_ended() {
     std::thread::sleep(Duration::from_millis(300));
     drop(stream);
     let start = Instant::now();
-    let found = answer(&post(server, "/api/search", &[], &asked(RACE, json!({}))));
+    let found = answer(&post(
+        server,
+        "/api/search",
+        &[],
+        &search_request(RACE, json!({})),
+    ));
     assert_eq!(found["code"], 1);
     assert!(
         start.elapsed() < Duration::from_secs(15),
@@ -334,10 +351,22 @@ fn other_machines_need_a_token() {
     let given = |token: &str| {
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", bearer.as_str())];
-        post(address, "/api/search", &headers, &asked(RACE, json!({}))).status
+        post(
+            address,
+            "/api/search",
+            &headers,
+            &search_request(RACE, json!({})),
+        )
+        .status
     };
     assert_eq!(
-        post(address, "/api/search", &[], &asked(RACE, json!({}))).status,
+        post(
+            address,
+            "/api/search",
+            &[],
+            &search_request(RACE, json!({}))
+        )
+        .status,
         401
     );
     assert_eq!(given(""), 401);
@@ -369,7 +398,7 @@ fn other_machines_need_a_token() {
 fn sizes_are_read_as_the_command_reads_them() {
     let Some(server) = *SERVER else { return };
     let ask = |size: &str| {
-        let body = asked(RACE, json!({"memory-limit": size}));
+        let body = search_request(RACE, json!({"memory-limit": size}));
         answer(&post(server, "/api/search", &[], &body))
     };
     for size in ["1T", "1.5G", "1g", "1GB", "512M"] {
@@ -399,14 +428,19 @@ fn no_request_raises_the_limit_of_memory() {
     // Every process of the command exceeds this limit from the beginning.
     let source = "var x: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i } }";
     let options = json!({"memory-limit": "8G", "time-limit": "60s", "keep-going": true});
-    let found = answer(&post(server, "/api/search", &[], &asked(source, options)));
+    let found = answer(&post(
+        server,
+        "/api/search",
+        &[],
+        &search_request(source, options),
+    ));
     assert_eq!(found["code"], 2, "{found}");
-    let told = format!("{}{}", found["out"], found["err"]);
-    assert!(told.contains("memory"), "{told}");
+    let output = format!("{}{}", found["out"], found["err"]);
+    assert!(output.contains("memory"), "{output}");
 }
 
 #[test]
-fn connections_that_say_nothing_are_closed() {
+fn silent_connections_are_closed() {
     let Some(server) = *SERVER else { return };
     let mut idle = std::net::TcpStream::connect(server).expect("a connection");
     let mut slow = std::net::TcpStream::connect(server).expect("a connection");
@@ -417,8 +451,11 @@ fn connections_that_say_nothing_are_closed() {
         let mut all = Vec::new();
         // The connection must be closed, perhaps after a refusal; a timeout would be an error.
         std::io::Read::read_to_end(stream, &mut all).expect("an end");
-        let said = String::from_utf8_lossy(&all);
-        assert!(all.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
+        let refusal = String::from_utf8_lossy(&all);
+        assert!(
+            all.is_empty() || refusal.starts_with("HTTP/1.1 4"),
+            "{refusal}"
+        );
     }
 }
 
@@ -439,8 +476,8 @@ fn command_with_a_solver(folder: &std::path::Path) -> std::path::PathBuf {
 
 /// Waits until a condition holds; the test runner ends a test that waits for ever.
 #[cfg(target_os = "linux")]
-fn until(mut so: impl FnMut() -> bool) {
-    while !so() {
+fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -467,13 +504,13 @@ fn runs(number: &str) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_a_search_has_started_ends_with_it() {
+fn the_processes_of_a_search_end_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = start(Settings {
         port: 0,
         ..Settings::new(command_with_a_solver(folder.path()))
     });
-    let body = asked(RACE, json!({}));
+    let body = search_request(RACE, json!({}));
     let head = format!(
         "POST /api/search HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
@@ -495,8 +532,8 @@ fn folders_of_searches_are_private() {
         port: 0,
         ..Settings::new(command_with_a_solver(folder.path()))
     });
-    let asking = std::thread::spawn(move || {
-        let _ended = post(server, "/api/search", &[], &asked(RACE, json!({})));
+    let client = std::thread::spawn(move || {
+        let _ended = post(server, "/api/search", &[], &search_request(RACE, json!({})));
     });
     let started = numbers(folder.path());
     let place = std::fs::read_link(format!("/proc/{}/cwd", started[1])).expect("a folder");
@@ -508,7 +545,7 @@ fn folders_of_searches_are_private() {
     // The command waits for this process alone.
     let killed = std::process::Command::new("kill").arg(&started[0]).status();
     assert!(killed.expect("kill").success());
-    asking.join().expect("an answer");
+    client.join().expect("an answer");
 }
 
 /// The children of a process.
@@ -551,8 +588,8 @@ fn searches_end_with_the_server() {
         };
         let address: SocketAddr = address.trim_end_matches('/').parse().expect("an address");
         let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i; y := x } }";
-        let body = asked(endless, json!({"keep-going": true}));
-        let asking = std::thread::spawn(move || {
+        let body = search_request(endless, json!({"keep-going": true}));
+        let client = std::thread::spawn(move || {
             let _broken = post(address, "/api/search", &[], &body);
         });
         let mut found = Vec::new();
@@ -565,6 +602,6 @@ fn searches_end_with_the_server() {
         assert!(sent.expect("kill").success());
         server.wait().expect("an end");
         until(|| !found.iter().any(|number| runs(number)));
-        asking.join().expect("an end");
+        client.join().expect("an end");
     }
 }

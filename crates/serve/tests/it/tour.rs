@@ -1,7 +1,7 @@
 //! The page in a browser: the actions of a user, and what is shown.
 //!
 //! The tests use the page that `page/build` makes, with the command as WebAssembly, and the page of
-//! `mazurka serve`. Without a browser they say that they were skipped.
+//! `mazurka serve`. Without a browser they print that they were skipped.
 
 use std::process::Command;
 
@@ -36,7 +36,7 @@ async fn tour(page: &Page, engine: &str) {
     keyboard(page).await;
     large_tree(page).await;
     cancelling(page).await;
-    page.is_quiet(None).await;
+    page.assert_quiet(None).await;
 }
 
 async fn typing(page: &Page, engine: &str) {
@@ -56,7 +56,7 @@ async fn typing(page: &Page, engine: &str) {
     page.write("var x: int = 0 process { x := 1 }").await;
     page.wait("document.querySelector('#mistakes').innerText === ''")
         .await;
-    page.go().await;
+    page.run_command().await;
     assert!(page.text("#answer .verdict").await.starts_with("verified"));
     assert_eq!(page.count("#answer.outdated").await, 0);
     // Names in the program are completed.
@@ -69,7 +69,7 @@ async fn typing(page: &Page, engine: &str) {
 async fn stepping(page: &Page) {
     // Step to a failure.
     page.program(COUNTER, "check", json!({})).await;
-    page.go().await;
+    page.run_command().await;
     page.js("document.querySelector('#answer .picture').focus()")
         .await;
     page.keys(KEY_HOME).await;
@@ -96,7 +96,7 @@ async fn stepping(page: &Page) {
 
     // Two runs that end differently, side by side.
     page.program(TWO, "check", json!({})).await;
-    page.go().await;
+    page.run_command().await;
     assert_eq!(page.count("#answer .figures figure").await, 2);
     assert!(
         page.text("#answer table.differs")
@@ -109,7 +109,7 @@ async fn stepping(page: &Page) {
 
     // A node of the tree opens its run.
     page.program(COUNTER, "explore", json!({})).await;
-    page.go().await;
+    page.run_command().await;
     page.js("[...document.querySelectorAll('#answer [data-node]')].at(-1).dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))").await;
     page.wait("document.querySelector('.opened figure .steps')")
         .await;
@@ -154,7 +154,7 @@ async fn pictures(page: &Page) {
         ),
     ] {
         page.program(text, command, options).await;
-        page.go().await;
+        page.run_command().await;
         assert!(page.count("#answer figure svg").await > 0, "{name}");
         let titles = page.js("return [...document.querySelectorAll('#answer figcaption')].map((one) => one.innerText).join('; ')").await;
         assert!(
@@ -175,8 +175,8 @@ async fn margins_and_engines(page: &Page) {
         json!({}),
     )
     .await;
-    page.go().await;
-    page.wait("document.querySelector('.seen.half')").await;
+    page.run_command().await;
+    page.wait("document.querySelector('.coverage.half')").await;
     page.shoot("coverage").await;
 
     // Engines side by side.
@@ -259,14 +259,14 @@ async fn keyboard(page: &Page) {
 async fn large_tree(page: &Page) {
     let options = json!({"algorithm": "naive", "time-limit": "60s"});
     page.program(MANY, "explore", options).await;
-    page.go().await;
+    page.run_command().await;
     let facts = page.text("#answer .tree .facts").await;
     assert!(
         facts.contains("110251 states") && facts.contains("34650 final"),
         "{facts}"
     );
     let rows = page.count("#answer .tree *").await;
-    assert!(rows < 300, "{rows} elements for what is folded");
+    assert!(rows < 300, "{rows} elements, although the tree is folded");
     // A summary unfolds the alternatives that the search tried.
     page.click("#answer .tree summary").await;
     page.wait("document.querySelectorAll('#answer .tree details[open] > ol').length === 1")
@@ -320,7 +320,7 @@ async fn cancelling(page: &Page) {
     );
     // The next search is not affected.
     page.program(TWO, "check", json!({})).await;
-    page.go().await;
+    page.run_command().await;
     assert!(page.text("#answer .verdict").await.starts_with("violated"));
 }
 
@@ -401,13 +401,13 @@ fn a_report_opens_from_disk() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("p.maz");
     std::fs::write(&program, COUNTER).expect("written");
-    let made = Command::new(command)
+    let status = Command::new(command)
         .args(["check", "p.maz", "--format", "html"])
         .current_dir(folder.path())
         .output()
         .expect("a report");
     let report = folder.path().join("report.html");
-    std::fs::write(&report, made.stdout).expect("written");
+    std::fs::write(&report, status.stdout).expect("written");
     runtime().block_on(async {
         let Some((_driver, client)) = browser().await else {
             return;
@@ -423,10 +423,10 @@ fn a_report_opens_from_disk() {
                 .contains("before the first")
         );
         page.shoot("report").await;
-        let asked = page
+        let requests = page
             .js("return performance.getEntriesByType('resource').length")
             .await;
-        assert_eq!(asked, 0);
+        assert_eq!(requests, 0);
         page.client.close().await.expect("closed");
     });
 }

@@ -29,7 +29,7 @@ pub(super) fn trim(program: &mut Program, limit: f64) {
     }
 }
 
-/// Replaces the last statement by the statements within it.
+/// Replaces the last statement of a body by the statements within it.
 fn shorten(body: &mut Vec<Stmt>) -> bool {
     match body.pop() {
         Some(Stmt::Block(inner) | Stmt::If(_, inner, _)) => body.extend(inner),

@@ -39,7 +39,7 @@ impl Generator<'_> {
         body
     }
 
-    /// One statement, or a few that belong together.
+    /// Returns one statement, or a few that belong together.
     fn statements(&mut self, scope: &mut Scope) -> Vec<Stmt> {
         let config = self.config;
         let on = |wanted: bool, weight: u32| if wanted { weight } else { 0 };

@@ -7,10 +7,11 @@ use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
 
 /// The findings of brute force about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct Judgement {
     /// Whether some order explains each history.
     pub linearizable: bool,
-    /// Whether there is a state in which no client can continue and one waits in an operation.
+    /// Whether there is a state in which no client can continue and some client waits in an
+    /// operation.
     pub deadlock: bool,
     /// The number of states that were visited, each with its history.
     pub states: usize,
@@ -18,32 +19,32 @@ pub struct Judged {
 
 /// An instruction of an operation. Control continues with the next one, except after a taken jump.
 #[derive(Clone, Debug)]
-enum Flat {
+enum Instruction {
     Step(Option<Test>, Vec<Action>),
-    /// Jumps there if the test holds.
+    /// Jumps to this instruction if the test holds.
     Jump(Option<Test>, usize),
     Return(Sum),
 }
 
-fn flatten(parts: &[Part], into: &mut Vec<Flat>) {
+fn flatten(parts: &[Part], into: &mut Vec<Instruction>) {
     for part in parts {
         match part {
-            Part::Step(waits, actions) => into.push(Flat::Step(*waits, actions.clone())),
-            Part::Return(what) => into.push(Flat::Return(*what)),
+            Part::Step(waits, actions) => into.push(Instruction::Step(*waits, actions.clone())),
+            Part::Return(what) => into.push(Instruction::Return(*what)),
             Part::ReturnIf(holds, what) => {
                 let not = Test {
                     equal: !holds.equal,
                     ..*holds
                 };
-                into.push(Flat::Jump(Some(not), into.len() + 2));
-                into.push(Flat::Return(*what));
+                into.push(Instruction::Jump(Some(not), into.len() + 2));
+                into.push(Instruction::Return(*what));
             }
             Part::Until(holds, inner) => {
                 let head = into.len();
-                into.push(Flat::Jump(Some(*holds), 0));
+                into.push(Instruction::Jump(Some(*holds), 0));
                 flatten(inner, into);
-                into.push(Flat::Jump(None, head));
-                into[head] = Flat::Jump(Some(*holds), into.len());
+                into.push(Instruction::Jump(None, head));
+                into[head] = Instruction::Jump(Some(*holds), into.len());
             }
         }
     }
@@ -94,16 +95,16 @@ impl Memory<'_> {
 /// A client.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Client {
-    made: usize,
+    calls: usize,
     /// The client's position in the operation that it is executing, the locals, and the index of
     /// the call in the history.
     inside: Option<(usize, [i64; LOCALS], usize)>,
 }
 
-/// A call of a history. `before` has the indices of the operations that had returned when it was
-/// made.
+/// A call of a history. `before` has the indices of the operations that had returned before this
+/// call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Called {
+struct HistoryCall {
     client: usize,
     call: usize,
     before: BTreeSet<usize>,
@@ -115,7 +116,7 @@ struct Called {
 struct State {
     shared: [i64; VARS],
     clients: Vec<Client>,
-    history: Vec<Called>,
+    history: Vec<HistoryCall>,
 }
 
 /// A search over all states of an object. Whether an order explains a history is decided once for
@@ -123,22 +124,22 @@ struct State {
 struct Search<'a> {
     object: &'a Object,
     calls: Vec<(usize, i64)>,
-    code: Vec<Vec<Flat>>,
-    specs: Vec<Vec<Flat>>,
+    code: Vec<Vec<Instruction>>,
+    specs: Vec<Vec<Instruction>>,
     seen: BTreeSet<State>,
-    explained: BTreeMap<Vec<Called>, bool>,
-    judged: Judged,
+    explained: BTreeMap<Vec<HistoryCall>, bool>,
+    judged: Judgement,
 }
 
 /// Judges an object by visiting all its states. `None` if there are more than `most`.
-pub fn brute(object: &Object, most: usize) -> Option<Judged> {
+pub fn brute(object: &Object, most: usize) -> Option<Judgement> {
     let flat = |parts: &[Part]| {
         let mut all = Vec::new();
         flatten(parts, &mut all);
         all
     };
     let client = Client {
-        made: 0,
+        calls: 0,
         inside: None,
     };
     let start = State {
@@ -153,7 +154,7 @@ pub fn brute(object: &Object, most: usize) -> Option<Judged> {
         specs: object.ops.iter().map(|op| flat(&op.spec)).collect(),
         seen: BTreeSet::new(),
         explained: BTreeMap::new(),
-        judged: Judged {
+        judged: Judgement {
             linearizable: true,
             deadlock: false,
             states: 0,
@@ -180,7 +181,7 @@ impl Search<'_> {
         for at in 0..state.clients.len() {
             let client = &state.clients[at];
             match client.inside {
-                None if client.made == self.object.calls => {}
+                None if client.calls == self.object.calls => {}
                 None => {
                     for call in 0..self.calls.len() {
                         all.push(called(state, at, call));
@@ -207,7 +208,7 @@ impl Search<'_> {
             arg,
         };
         // The tests of jumps read only locals.
-        while let Flat::Jump(test, to) = self.code[op][pc] {
+        while let Instruction::Jump(test, to) = self.code[op][pc] {
             pc = if test.is_none_or(|test| memory.holds(test)) {
                 to
             } else {
@@ -215,26 +216,26 @@ impl Search<'_> {
             };
         }
         match &self.code[op][pc] {
-            Flat::Step(waits, actions) => {
+            Instruction::Step(waits, actions) => {
                 if !waits.is_none_or(|test| memory.holds(test)) {
                     return None;
                 }
                 memory.act(actions);
                 next.clients[at].inside = Some((pc + 1, locals, number));
             }
-            Flat::Return(what) => {
+            Instruction::Return(what) => {
                 next.history[number].result = Some(memory.sum(*what));
                 let client = &mut next.clients[at];
                 client.inside = None;
-                client.made += 1;
+                client.calls += 1;
                 self.judged.linearizable &= self.is_explained(&next.history);
             }
-            Flat::Jump(..) => {}
+            Instruction::Jump(..) => {}
         }
         Some(next)
     }
 
-    fn is_explained(&mut self, history: &[Called]) -> bool {
+    fn is_explained(&mut self, history: &[HistoryCall]) -> bool {
         if let Some(&known) = self.explained.get(history) {
             return known;
         }
@@ -246,7 +247,7 @@ impl Search<'_> {
 
     /// Whether some extension of `order` explains the history. An explanation has all calls that
     /// have returned, and any of the others.
-    fn orders(&self, history: &[Called], order: &mut Vec<usize>) -> bool {
+    fn orders(&self, history: &[HistoryCall], order: &mut Vec<usize>) -> bool {
         let complete =
             (0..history.len()).all(|at| history[at].result.is_none() || order.contains(&at));
         if complete && self.explains(history, order) {
@@ -265,8 +266,8 @@ impl Search<'_> {
         false
     }
 
-    /// Whether an order respects that of the history and gives its results.
-    fn explains(&self, history: &[Called], order: &[usize]) -> bool {
+    /// Whether an order of calls respects the order of the history and gives its results.
+    fn explains(&self, history: &[HistoryCall], order: &[usize]) -> bool {
         let mut shared = [0; VARS];
         for (place, &at) in order.iter().enumerate() {
             let earlier = &order[..place];
@@ -295,24 +296,24 @@ impl Search<'_> {
         let mut pc = 0;
         for _ in 0..1000 {
             match &self.specs[op][pc] {
-                Flat::Step(waits, actions) => {
+                Instruction::Step(waits, actions) => {
                     if !waits.is_none_or(|test| memory.holds(test)) {
                         return None;
                     }
                     memory.act(actions);
                     pc += 1;
                 }
-                Flat::Jump(test, to) => {
+                Instruction::Jump(test, to) => {
                     pc = if test.is_none_or(|test| memory.holds(test)) {
                         *to
                     } else {
                         pc + 1
                     };
                 }
-                Flat::Return(what) => return Some(memory.sum(*what)),
+                Instruction::Return(what) => return Some(memory.sum(*what)),
             }
         }
-        panic!("a specification without an end");
+        panic!("a specification does not end");
     }
 }
 
@@ -321,7 +322,7 @@ fn called(state: &State, at: usize, call: usize) -> State {
     let mut next = state.clone();
     let number = next.history.len();
     let ended = |one: &usize| state.history[*one].result.is_some();
-    next.history.push(Called {
+    next.history.push(HistoryCall {
         client: at,
         call,
         before: (0..number).filter(ended).collect(),

@@ -96,8 +96,8 @@ pub fn scrambled(seed: u64) -> Object {
             match rng.below(10) {
                 0 => {
                     let waits = is(Value::Shared(rng.below(2)), rng.below(2) as i64);
-                    let does = (0..rng.below(2)).map(|_| any_action(rng, args)).collect();
-                    parts.push(Part::Step(Some(waits), does));
+                    let actions = (0..rng.below(2)).map(|_| any_action(rng, args)).collect();
+                    parts.push(Part::Step(Some(waits), actions));
                 }
                 1 => {
                     let test = is(Value::Local(rng.below(2)), rng.below(2) as i64);

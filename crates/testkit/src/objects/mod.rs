@@ -2,15 +2,15 @@
 //! do with them: an oracle for `spec object` that shares no code with the tool.
 //!
 //! An [`Object`] is a program of a few operations over shared numbers. [`Object::text`] writes it
-//! as `.maz`. [`brute()`] makes every run of all clients, where each call and each return is a step
-//! of its own, and tries every order of every history.
+//! as `.maz`. [`brute()`] executes every run of all clients, where each call and each return is a
+//! separate step, and tries every order of every history.
 
 mod brute;
 mod generate;
 
 use std::fmt::Write;
 
-pub use brute::{Judged, brute};
+pub use brute::{Judgement, brute};
 pub use generate::{scrambled, weakened};
 
 /// A number that an operation can read.

@@ -2,10 +2,10 @@
 
 use super::ast::{Expr, Init, Place, Ty};
 use super::code::Instr;
-use super::compile::{Compiler, Done, Meaning};
+use super::compile::{CompileResult, Compiler, Meaning};
 
 impl Compiler {
-    pub(super) fn assign(&mut self, places: &[Place], values: &[Expr]) -> Done {
+    pub(super) fn assign(&mut self, places: &[Place], values: &[Expr]) -> CompileResult {
         for (at, place) in places.iter().enumerate() {
             let same = |other: &Place| other.name == place.name && other.index == place.index;
             if places[..at].iter().any(same) {
@@ -51,7 +51,7 @@ impl Compiler {
         Ok(())
     }
 
-    pub(super) fn place_ty(&self, place: &Place) -> Done<Ty> {
+    pub(super) fn place_ty(&self, place: &Place) -> CompileResult<Ty> {
         match self.lookup(&place.name) {
             Some(Meaning::Shared { len, ty, .. } | Meaning::Local { len, ty, .. })
                 if len.is_some() == place.index.is_some() =>
@@ -63,7 +63,12 @@ impl Compiler {
     }
 
     /// Writes the value in one local, at the index in another.
-    pub(super) fn store(&mut self, place: &Place, kept: usize, index: Option<usize>) -> Done {
+    pub(super) fn store(
+        &mut self,
+        place: &Place,
+        kept: usize,
+        index: Option<usize>,
+    ) -> CompileResult {
         let meaning = self.lookup(&place.name);
         if let Some(index) = index {
             self.emit(Instr::Local(index));
@@ -89,7 +94,7 @@ impl Compiler {
         ty: Option<Ty>,
         size: Option<&Expr>,
         init: &Init,
-    ) -> Done {
+    ) -> CompileResult {
         let len = self.size(size)?;
         let values = match init {
             Init::One(value) => vec![value.clone(); len.unwrap_or(1)],

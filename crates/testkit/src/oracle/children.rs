@@ -2,10 +2,10 @@
 
 use super::ast::{Child, Expr, Place};
 use super::code::Instr;
-use super::compile::{Compiler, Done, Meaning};
+use super::compile::{CompileResult, Compiler, Meaning};
 
 impl Compiler {
-    pub(super) fn spawn(&mut self, handle: Option<&String>, child: &Child) -> Done {
+    pub(super) fn spawn(&mut self, handle: Option<&String>, child: &Child) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         match child {
@@ -36,7 +36,7 @@ impl Compiler {
         Ok(())
     }
 
-    pub(super) fn join(&mut self, handle: Option<&String>) -> Done {
+    pub(super) fn join(&mut self, handle: Option<&String>) -> CompileResult {
         self.emit(Instr::Yield);
         let Some(handle) = handle else {
             self.emit(Instr::JoinAll);
@@ -50,7 +50,7 @@ impl Compiler {
         Ok(())
     }
 
-    pub(super) fn lock(&mut self, place: &Place, take: bool) -> Done {
+    pub(super) fn lock(&mut self, place: &Place, take: bool) -> CompileResult {
         let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
             return Err(format!("{} is not a lock", place.name));
         };
@@ -75,7 +75,7 @@ impl Compiler {
         Ok(())
     }
 
-    pub(super) fn arguments(&mut self, name: &str, arguments: &[Expr]) -> Done<usize> {
+    pub(super) fn arguments(&mut self, name: &str, arguments: &[Expr]) -> CompileResult<usize> {
         let Some((number, tys)) = self.procedures.get(name).cloned() else {
             return Err(format!("{name} is not a procedure"));
         };

@@ -1,8 +1,7 @@
-//! The claims of a step: what it may touch on any path through it.
-//!
-//! As docs/language.md defines them ("Which executions are the same"): both branches of a choice,
-//! all of an atomic block, and a whole array where the index is read from shared memory. The values
-//! of locals are known, those in shared memory are not.
+//! The claims of a step: what it may touch on any path through it. As docs/language.md defines them
+//! ("Which executions are the same"), these are both branches of a choice, all of an atomic block,
+//! and a whole array if the index is read from shared memory. The values of locals are known, the
+//! values in shared memory are not.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -79,7 +78,7 @@ struct Walk<'a> {
     number: usize,
     /// The accesses on the paths walked so far.
     claims: Claims,
-    /// The positions that are still to be followed.
+    /// The positions whose continuations are not yet explored.
     open: Vec<Place>,
 }
 

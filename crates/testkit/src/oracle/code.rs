@@ -16,8 +16,8 @@ pub(super) enum Instr {
     Fuse,
     /// The guarded statement has ended without a step of its own.
     EndFuse,
-    /// Under `atomicity access`: a statement begins here. If a guard stands before it, all of it up
-    /// to `Over` belongs to the guard's step.
+    /// Under `atomicity access`: a statement begins here. If it is guarded, all of it up to `Over`
+    /// belongs to the guard's step.
     Begin,
     Over,
     /// Until the matching `AtomicEnd`, no `Yield` ends the step.
@@ -52,11 +52,11 @@ pub(super) enum Instr {
     Possible(ObjectAction, usize, usize),
     /// Pops an index; pushes whether no process holds that lock.
     IsFree(usize, usize),
-    /// Pops this many truth values; pushes the index of one that is true. If none is and that is
-    /// allowed, pushes their count.
+    /// Pops this many truth values; pushes the index of a true one. If all are false and that is
+    /// allowed, pushes their number.
     OneOpen(usize, bool),
     /// Begins (`true`) or ends a `try`: in between, an operation that would block is skipped. The
-    /// end pushes whether none was skipped.
+    /// end pushes whether no operation was skipped.
     Trying(bool),
     Lock(usize, usize),
     Unlock(usize, usize),

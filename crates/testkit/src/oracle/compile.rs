@@ -8,7 +8,7 @@ use super::code::{Code, Instr, OperationResult, Procedure, Property, Start, appl
 use super::leave::Enclosing;
 use super::{FailureKind, Limits};
 
-pub(super) type Done<T = ()> = Result<T, String>;
+pub(super) type CompileResult<T = ()> = Result<T, String>;
 
 /// The meaning of a name.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(super) enum Meaning {
 }
 
 /// Compiles the program with these settings.
-pub(super) fn compile(program: &Program, limits: &Limits) -> Done<Code> {
+pub(super) fn compile(program: &Program, limits: &Limits) -> CompileResult<Code> {
     let mut compiler = Compiler::default();
     compiler.declare(program, limits)?;
     compiler.bodies(program)?;
@@ -77,7 +77,7 @@ pub(super) struct Compiler {
     pub(super) spurious: std::collections::BTreeSet<String>,
     /// The types of the fields of each channel's messages.
     pub(super) messages: HashMap<String, Vec<Ty>>,
-    /// Whether this is a property: nothing in it is a step.
+    /// Whether this is the code of a property, in which nothing is a step.
     pub(super) property: bool,
     /// The loops and atomic blocks around the statement, within its body.
     pub(super) around: Enclosing,
@@ -92,7 +92,7 @@ struct Declared<'a> {
 }
 
 impl Compiler {
-    fn declare(&mut self, program: &Program, limits: &Limits) -> Done {
+    fn declare(&mut self, program: &Program, limits: &Limits) -> CompileResult {
         let mut unused: Vec<&str> = limits.set.iter().map(|(name, _)| name.as_str()).collect();
         for item in &program.items {
             match &item.kind {
@@ -160,22 +160,22 @@ impl Compiler {
         }
     }
 
-    fn global(&mut self, name: &str, meaning: Meaning) -> Done {
+    fn global(&mut self, name: &str, meaning: Meaning) -> CompileResult {
         match self.globals.insert(name.into(), meaning) {
             Some(_) => Err(format!("{name} is declared twice")),
             None => Ok(()),
         }
     }
 
-    pub(super) fn size(&self, size: Option<&Expr>) -> Done<Option<usize>> {
+    pub(super) fn size(&self, size: Option<&Expr>) -> CompileResult<Option<usize>> {
         let Some(size) = size else { return Ok(None) };
         match self.constant(size)? {
             Constant::Num(n @ 1..=4096) => Ok(Some(n as usize)),
-            _ => Err("a size that is none".into()),
+            _ => Err("not a valid size".into()),
         }
     }
 
-    fn variable(&mut self, name: &str, declared: Declared<'_>, set: Option<i128>) -> Done {
+    fn variable(&mut self, name: &str, declared: Declared<'_>, set: Option<i128>) -> CompileResult {
         let Declared { ty, size, init } = declared;
         let len = self.size(size)?;
         let base = self.code.cells.len();
@@ -204,7 +204,7 @@ impl Compiler {
         self.global(name, Meaning::Shared { base, len, ty })
     }
 
-    fn constant_of(&self, e: &Expr, ty: Ty) -> Done<i128> {
+    fn constant_of(&self, e: &Expr, ty: Ty) -> CompileResult<i128> {
         match self.constant(e)? {
             Constant::Bool(value) if ty == Ty::Bool => Ok(value.into()),
             Constant::Num(value) if ty != Ty::Bool => Ok(value),
@@ -212,7 +212,7 @@ impl Compiler {
         }
     }
 
-    fn constant(&self, e: &Expr) -> Done<Constant> {
+    fn constant(&self, e: &Expr) -> CompileResult<Constant> {
         let number = |e: &Expr| match self.constant(e)? {
             Constant::Num(value) => Ok(value),
             Constant::Bool(_) => Err("a number is needed".to_string()),
@@ -267,7 +267,7 @@ impl Compiler {
         local.or_else(|| self.globals.get(name)).cloned()
     }
 
-    fn bodies(&mut self, program: &Program) -> Done {
+    fn bodies(&mut self, program: &Program) -> CompileResult {
         for item in &program.items {
             self.line = item.line;
             match &item.kind {
@@ -289,7 +289,8 @@ impl Compiler {
                     self.code.covers.push(property);
                 }
                 ItemKind::Temporal(kind, _, conditions) => {
-                    let all: Done<Vec<_>> = conditions.iter().map(|e| self.property(e)).collect();
+                    let all: CompileResult<Vec<_>> =
+                        conditions.iter().map(|e| self.property(e)).collect();
                     self.code.temporal.push((*kind, all?));
                 }
                 ItemKind::Observe(names) => {
@@ -307,7 +308,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn procedure(&mut self, name: &str, params: &[(String, Ty)], body: &[Stmt]) -> Done {
+    fn procedure(&mut self, name: &str, params: &[(String, Ty)], body: &[Stmt]) -> CompileResult {
         let entry = self.begin();
         self.note_endless(entry, body);
         for (param, ty) in params {
@@ -323,7 +324,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn processes(&mut self, range: Option<&(String, Expr, Expr)>, body: &[Stmt]) -> Done {
+    fn processes(&mut self, range: Option<&(String, Expr, Expr)>, body: &[Stmt]) -> CompileResult {
         let Some((name, low, high)) = range else {
             return self.process(None, body);
         };
@@ -332,12 +333,12 @@ impl Compiler {
             self.constant_of(high, Ty::Int)?,
         );
         if high - low > 16 {
-            return Err("more processes than the oracle takes".into());
+            return Err("more processes than the oracle supports".into());
         }
         (low..high).try_for_each(|value| self.process(Some((name, value)), body))
     }
 
-    fn process(&mut self, index: Option<(&String, i128)>, body: &[Stmt]) -> Done {
+    fn process(&mut self, index: Option<(&String, i128)>, body: &[Stmt]) -> CompileResult {
         let entry = self.begin();
         if let Some((name, value)) = index {
             self.fresh(name)?;
@@ -369,7 +370,7 @@ impl Compiler {
         }
     }
 
-    fn property(&mut self, e: &Expr) -> Done<Property> {
+    fn property(&mut self, e: &Expr) -> CompileResult<Property> {
         if e.has_choice() {
             return Err("a choice in a property".into());
         }
@@ -434,7 +435,7 @@ impl Compiler {
         }
     }
 
-    pub(super) fn fresh(&self, name: &str) -> Done {
+    pub(super) fn fresh(&self, name: &str) -> CompileResult {
         match self.lookup(name) {
             Some(_) => Err(format!("{name} would hide another name")),
             None => Ok(()),
@@ -454,14 +455,14 @@ impl Compiler {
         }
     }
 
-    pub(super) fn local(&mut self, name: &str, len: Option<usize>, ty: Ty) -> Done<usize> {
+    pub(super) fn local(&mut self, name: &str, len: Option<usize>, ty: Ty) -> CompileResult<usize> {
         self.fresh(name)?;
         let slot = self.slot(len.unwrap_or(1));
         self.name(name, Meaning::Local { slot, len, ty });
         Ok(slot)
     }
 
-    pub(super) fn block(&mut self, body: &[Stmt]) -> Done {
+    pub(super) fn block(&mut self, body: &[Stmt]) -> CompileResult {
         self.scopes.push(Vec::new());
         let slots = self.slots;
         let done = body.iter().try_for_each(|stmt| self.stmt(stmt));
@@ -507,7 +508,7 @@ impl Compiler {
         all.iter().any(|e| self.touches(e))
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Done {
+    fn stmt(&mut self, stmt: &Stmt) -> CompileResult {
         if stmt.line > 0 {
             self.line = stmt.line;
         }
@@ -584,7 +585,7 @@ impl Compiler {
     }
 
     /// Compiles a test, which is a step if it touches shared memory.
-    fn decision(&mut self, test: &Expr) -> Done {
+    fn decision(&mut self, test: &Expr) -> CompileResult {
         let visible = self.touches(test);
         self.statement(visible);
         self.test(test)?;
@@ -593,7 +594,7 @@ impl Compiler {
     }
 
     /// Begins a step that waits for the test. The step stays open for the guarded statement.
-    fn guard(&mut self, test: &Expr) -> Done {
+    fn guard(&mut self, test: &Expr) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         self.test(test)?;
@@ -601,9 +602,9 @@ impl Compiler {
         Ok(())
     }
 
-    /// Compiles what follows a test in the same step: all of a simple statement, the first step of
-    /// others.
-    fn guarded(&mut self, inner: &Stmt) -> Done {
+    /// Compiles the guarded statement. All of a simple statement belongs to the step of the guard;
+    /// of other statements, the first step.
+    fn guarded(&mut self, inner: &Stmt) -> CompileResult {
         // Under `atomicity access`, steps before an update read what its arguments need.
         let is_split = self.access && matches!(inner.kind, Kind::Update(..));
         if inner.is_simple() && !is_split {
@@ -622,7 +623,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn guarded_loop(&mut self, test: &Expr, inner: &Stmt) -> Done {
+    fn guarded_loop(&mut self, test: &Expr, inner: &Stmt) -> CompileResult {
         let again = self.here();
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
@@ -637,7 +638,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn choice(&mut self, first: &Stmt, test: &Expr, other: &Stmt) -> Done {
+    fn choice(&mut self, first: &Stmt, test: &Expr, other: &Stmt) -> CompileResult {
         let touches = self.touches(test);
         if touches
             || ![first, other]
@@ -657,7 +658,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn if_(&mut self, test: &Expr, yes: &[Stmt], no: &[Stmt]) -> Done {
+    fn if_(&mut self, test: &Expr, yes: &[Stmt], no: &[Stmt]) -> CompileResult {
         self.decision(test)?;
         let other = self.emit(Instr::JumpIfNot(0));
         self.block(yes)?;
@@ -668,7 +669,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn while_(&mut self, test: &Expr, bound: Option<&Expr>, body: &[Stmt]) -> Done {
+    fn while_(&mut self, test: &Expr, bound: Option<&Expr>, body: &[Stmt]) -> CompileResult {
         let slots = self.slots;
         let mut counter = None;
         if let Some(bound) = bound {
@@ -704,7 +705,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn for_(&mut self, name: &str, low: &Expr, high: &Expr, body: &[Stmt]) -> Done {
+    fn for_(&mut self, name: &str, low: &Expr, high: &Expr, body: &[Stmt]) -> CompileResult {
         if low.has_choice() || high.has_choice() {
             return Err("a choice in a bound".into());
         }
@@ -720,7 +721,8 @@ impl Compiler {
         let slots = self.slots;
         let end = self.slot(1);
         self.emit(Instr::SetLocal(end));
-        // The deciding counter is separate, so that the body cannot change the number of rounds.
+        // The counter is separate from the variable, so the body cannot change the number of
+        // rounds.
         let next = self.slot(1);
         self.emit(Instr::SetLocal(next));
         let shown = self.local(name, None, ty)?;

@@ -1,11 +1,11 @@
 //! Finds endless bodies (docs/language.md, Verdicts): bodies with no way out. A process that runs
-//! one is not meant to end. A failure is not a way out, because it halts a process without ending
-//! it.
+//! an endless body is not meant to end. A failure is not a way out, because it halts a process
+//! without ending it.
 
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
-/// The continuations that are possible after some statements.
+/// The continuations that are possible after some statements, each with whether it is possible.
 #[derive(Clone, Copy)]
 struct Continuations {
     /// The next statement.
@@ -67,7 +67,7 @@ impl Continuations {
 }
 
 impl Compiler {
-    /// Notes that the body at `entry` is endless, if it is.
+    /// Records whether the body at `entry` is endless.
     pub(super) fn note_endless(&mut self, entry: usize, body: &[Stmt]) {
         if self.is_endless(body) {
             self.code.endless.insert(entry);
@@ -80,8 +80,9 @@ impl Compiler {
         after.itself && !after.next && !after.nothing
     }
 
-    /// `calls` are the procedures around the statements. A path out of a procedure need not go
-    /// through a recursive call, so such a call counts as a dead end.
+    /// Returns the continuations after these statements. `calls` are the procedures around them. A
+    /// path out of a procedure need not lead through a recursive call, so such a call counts as a
+    /// dead end.
     fn after_all<'a>(&'a self, body: &'a [Stmt], calls: &mut Vec<&'a str>) -> Continuations {
         let mut all = Continuations::DEAD_END;
         for stmt in body {

@@ -82,7 +82,7 @@ struct Explorer<'a> {
     /// Every visited state with its number.
     seen: HashMap<Rc<State>, usize>,
     open: Vec<Rc<State>>,
-    /// The initial states. An invariant that is false there fails no process.
+    /// The initial states. An invariant that is false in them does not halt a process.
     starts: Vec<usize>,
     graph: Graph,
     /// For each state, whether a process that is meant to end is still running.
@@ -163,7 +163,7 @@ impl Explorer<'_> {
         if stuck { self.complete(state) } else { Ok(()) }
     }
 
-    /// Records where a step led to.
+    /// Records the state that a step leads to.
     fn arrive(
         &mut self,
         from: &Departure<'_>,
@@ -176,7 +176,7 @@ impl Explorer<'_> {
             claims,
         } = *from;
         self.check_invariants(&mut next, &mut step, Some(number))?;
-        // A false `assume` counts for everything else in its step.
+        // A false `assume` happens before everything else in its step.
         if step.discarded || self.is_tainted(from) {
             self.taint(&mut next, number, claims, &step.spawned);
         } else {
@@ -194,8 +194,8 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// Checks the invariants over what the step wrote. A broken one halts the process, even if it
-    /// was broken before: a writer must not leave it broken.
+    /// Checks the invariants over the cells that the step wrote. A false invariant halts the
+    /// process, even if it was false before: a writer must not leave it false.
     fn check_invariants(
         &mut self,
         state: &mut State,
@@ -288,7 +288,7 @@ impl Explorer<'_> {
         if any(Status::Discarded) {
             self.truth.discarded = true;
         } else if any(Status::Failed) {
-            // Its failures were counted when they happened.
+            // Its failures were recorded when they happened.
         } else if any(Status::Running) {
             self.truth.deadlock = true;
             self.truth.deadlock_states += 1;
@@ -408,7 +408,7 @@ fn apart(cells: &[usize], claims: &Claims) -> bool {
     !cells.iter().any(|cell| claims.writes.contains(cell))
 }
 
-/// Whether the same inputs can have led to both.
+/// Whether some inputs agree with both sets of inputs.
 fn agree(one: &Inputs, other: &Inputs) -> bool {
     one.iter()
         .all(|(name, value)| other.get(name).is_none_or(|found| found == value))

@@ -3,7 +3,7 @@
 //!
 //! A type of more than 8 bits has too many values to try them all. Where the text compares two
 //! terms, the interesting values are those that make them equal, and their neighbours. All names
-//! count as the same unknown here: a guess need not be right.
+//! are treated as the same unknown here: a guess need not be right.
 
 use super::ast::{Child, Expr, Init, ItemKind, Kind, Op, Program, Stmt};
 
@@ -242,14 +242,14 @@ mod tests {
 
     #[test]
     fn solutions_of_comparisons_are_tried() {
-        let of = |text: &str| guesses(&parse(text).unwrap());
-        let sum = of("var x: int ensures x + x + x != 7500000000 process { skip }");
+        let guesses_for = |text: &str| guesses(&parse(text).unwrap());
+        let sum = guesses_for("var x: int ensures x + x + x != 7500000000 process { skip }");
         assert!(sum.contains(&2_500_000_000), "{sum:?}");
-        let square = of("process { let a = input(int); assume a * a == 9000000 }");
+        let square = guesses_for("process { let a = input(int); assume a * a == 9000000 }");
         assert!(square.contains(&3000) && square.contains(&-3000));
-        let both = of("var x: i64 requires x * 2 - 5 == x + 70000 process { skip }");
+        let both = guesses_for("var x: i64 requires x * 2 - 5 == x + 70000 process { skip }");
         assert!(both.contains(&70_005));
-        assert!(of("var x: i8 ensures x != 100 process { skip }").is_empty());
+        assert!(guesses_for("var x: i8 ensures x != 100 process { skip }").is_empty());
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_int_that_leaves_64_bits_says_nothing() {
+    fn an_int_that_leaves_64_bits_has_no_answer() {
         let text =
             "var x: int requires x > 9000000000000000000 ensures x + x == x process { skip }";
         let Answer::Truth(truth) = judge(text, &Limits::default()) else {
@@ -272,19 +272,19 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_seen_in_the_text() {
-        let of = |e: &str| {
+    fn contradictions_in_the_text_are_found() {
+        let guesses_for = |e: &str| {
             let text = format!("var x: int requires {e} process {{ skip }}");
             (
                 contradiction(&parse(&text).unwrap()),
                 judge(&text, &Limits::default()) == Answer::Impossible,
             )
         };
-        assert_eq!(of("x % 2 == 1 && x % 2 == 0"), (true, true));
-        assert_eq!(of("x > 3 && x * 7 != 1 && x < 4"), (true, true));
-        assert_eq!(of("x > 3 && x < 5"), (false, false));
+        assert_eq!(guesses_for("x % 2 == 1 && x % 2 == 0"), (true, true));
+        assert_eq!(guesses_for("x > 3 && x * 7 != 1 && x < 4"), (true, true));
+        assert_eq!(guesses_for("x > 3 && x < 5"), (false, false));
         // No tried value satisfies it, but some value does: there is no answer.
         let hard = "x * x * x == 1000000000000000000 && x % 10 == 0";
-        assert_eq!(of(hard), (false, false));
+        assert_eq!(guesses_for(hard), (false, false));
     }
 }

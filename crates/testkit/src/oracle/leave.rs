@@ -2,7 +2,7 @@
 
 use super::ast::Kind;
 use super::code::Instr;
-use super::compile::{Compiler, Done};
+use super::compile::{CompileResult, Compiler};
 
 /// The constructs around a statement within its body.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Compiler {
         }
     }
 
-    pub(super) fn leave(&mut self, kind: &Kind) -> Done {
+    pub(super) fn leave(&mut self, kind: &Kind) -> CompileResult {
         let inner = self.around.loops.last().cloned();
         let (atomic, fused) = match (kind, &inner) {
             (Kind::Return, _) => (0, 0),

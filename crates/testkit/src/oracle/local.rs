@@ -10,12 +10,12 @@ impl Compiler {
         self.local_but_for(body, &mut Vec::new())
     }
 
-    /// Whether these statements are local, assuming that the procedures in `looking` are.
-    fn local_but_for(&self, body: &[Stmt], looking: &mut Vec<String>) -> bool {
-        body.iter().all(|stmt| self.is_local(stmt, looking))
+    /// Whether these statements are local, assuming that the procedures in `assumed` are.
+    fn local_but_for(&self, body: &[Stmt], assumed: &mut Vec<String>) -> bool {
+        body.iter().all(|stmt| self.is_local(stmt, assumed))
     }
 
-    fn is_local(&self, stmt: &Stmt, looking: &mut Vec<String>) -> bool {
+    fn is_local(&self, stmt: &Stmt, assumed: &mut Vec<String>) -> bool {
         let plain = |e: &Expr| !self.touches(e);
         match &stmt.kind {
             Kind::Skip
@@ -49,26 +49,26 @@ impl Compiler {
             Kind::Let(_, _, _, Init::List(values)) => values.iter().all(plain),
             Kind::Assert(test, _) | Kind::Assume(test) => plain(test),
             Kind::Choice(one, test, other) => {
-                plain(test) && self.is_local(one, looking) && self.is_local(other, looking)
+                plain(test) && self.is_local(one, assumed) && self.is_local(other, assumed)
             }
             Kind::If(test, yes, no) => {
-                plain(test) && self.local_but_for(yes, looking) && self.local_but_for(no, looking)
+                plain(test) && self.local_but_for(yes, assumed) && self.local_but_for(no, assumed)
             }
-            Kind::While(test, _, _, body) => plain(test) && self.local_but_for(body, looking),
+            Kind::While(test, _, _, body) => plain(test) && self.local_but_for(body, assumed),
             Kind::For(_, low, high, body) => {
-                plain(low) && plain(high) && self.local_but_for(body, looking)
+                plain(low) && plain(high) && self.local_but_for(body, assumed)
             }
-            Kind::Seq(body) | Kind::Atomic(body) => self.local_but_for(body, looking),
+            Kind::Seq(body) | Kind::Atomic(body) => self.local_but_for(body, assumed),
             Kind::Call(name, arguments) => {
                 if !arguments.iter().all(plain) {
                     return false;
                 }
-                let Some(body) = self.bodies.get(name).filter(|_| !looking.contains(name)) else {
+                let Some(body) = self.bodies.get(name).filter(|_| !assumed.contains(name)) else {
                     return true;
                 };
-                looking.push(name.clone());
-                let local = self.local_but_for(body, looking);
-                looking.pop();
+                assumed.push(name.clone());
+                let local = self.local_but_for(body, assumed);
+                assumed.pop();
                 local
             }
         }

@@ -12,7 +12,7 @@ use super::{Failure, FailureKind, Limits};
 /// The maximal depth of nested calls.
 pub(super) const DEEPEST: usize = 40;
 
-/// The maximal number of processes; it stops a loop that spawns for ever.
+/// The maximal number of processes. It stops an infinite loop that spawns processes.
 const MOST: usize = 40;
 
 /// The status of a process.
@@ -69,7 +69,7 @@ pub(super) struct State {
     /// The holder of each lock.
     pub locks: Vec<Option<usize>>,
     pub objects: Vec<Object>,
-    /// Keyed by number; see [`Machine::child`].
+    /// The processes by number; see [`Machine::child`].
     pub processes: Table,
     /// The values of the inputs, by process and order; initial values have process `usize::MAX`.
     pub inputs: BTreeMap<(usize, u32), i128>,
@@ -111,13 +111,13 @@ struct Branch {
     step: StepEffect,
     active: Vec<usize>,
     left: usize,
-    /// Whether the step has asked for an input.
-    asked: bool,
+    /// Whether the step has read an input.
+    has_input: bool,
 }
 
 /// The effect of an instruction on a branch.
-enum Next {
-    Go,
+enum Flow {
+    Continue,
     /// The step is not possible.
     Blocked,
     /// The process stops here, and its step ends.
@@ -195,7 +195,7 @@ impl<'a> Machine<'a> {
                 at: start.entry,
                 locals: vec![0; start.locals],
             };
-            processes.insert(number, newborn(frame));
+            processes.insert(number, new_process(frame));
         }
         let taint = Taint {
             read: vec![false; cells.len()],
@@ -235,8 +235,8 @@ impl<'a> Machine<'a> {
         *self.names.entry((parent, k)).or_insert(new)
     }
 
-    /// Whether the property holds; `None` if a value that was tried leads out of 64 bits. A
-    /// property that fails, for example by a bad index, does not hold.
+    /// Whether the property holds; `None` if a value that was tried leaves 64 bits. A property
+    /// whose evaluation fails, for example by a bad index, does not hold.
     pub(super) fn check(
         &mut self,
         property: &Property,
@@ -248,7 +248,7 @@ impl<'a> Machine<'a> {
             at: property.entry,
             locals: Vec::new(),
         };
-        scratch.processes.insert(number, newborn(frame));
+        scratch.processes.insert(number, new_process(frame));
         let ends = self.run(scratch, StepEffect::default(), number)?;
         let Some((end, step)) = ends.first() else {
             return Err(TooLarge);
@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
             step,
             active: vec![number],
             left,
-            asked: false,
+            has_input: false,
         }];
         let mut done = Vec::new();
         while let Some(mut branch) = open.pop() {
@@ -304,26 +304,26 @@ impl<'a> Machine<'a> {
             }
             branch.left -= 1;
             match self.instruction(&mut branch, now) {
-                Next::Go => open.push(branch),
+                Flow::Continue => open.push(branch),
                 // With this input the process waits. When it tries again it must get the same
                 // input, which the states do not remember.
-                Next::Blocked if branch.asked => return Err(TooLarge),
-                Next::Blocked => {}
-                Next::Pause => {
+                Flow::Blocked if branch.has_input => return Err(TooLarge),
+                Flow::Blocked => {}
+                Flow::Pause => {
                     branch.active.pop();
                     open.push(branch);
                 }
-                Next::Stop(status) => {
+                Flow::Stop(status) => {
                     halt(&mut branch, now, status);
                     open.push(branch);
                 }
-                Next::Fail(kind) => {
+                Flow::Fail(kind) => {
                     let line = self.line(&branch.state, now);
                     branch.step.failures.push(Failure { line, kind });
                     halt(&mut branch, now, Status::Failed);
                     open.push(branch);
                 }
-                Next::Fork(values, name) => {
+                Flow::Fork(values, name) => {
                     open.extend(
                         values
                             .into_iter()
@@ -331,13 +331,13 @@ impl<'a> Machine<'a> {
                             .map(|value| fork(&branch, value, name)),
                     );
                 }
-                // If not all values are tried, one that leads out of 64 bits says nothing.
-                Next::TooWide if !self.exact => {
+                // If not all values are tried, a value that leaves 64 bits can be ignored.
+                Flow::TooWide if !self.exact => {
                     branch.step.discarded = true;
                     halt(&mut branch, now, Status::Discarded);
                     open.push(branch);
                 }
-                Next::TooWide | Next::TooLarge => return Err(TooLarge),
+                Flow::TooWide | Flow::TooLarge => return Err(TooLarge),
             }
         }
         Ok(done)
@@ -351,7 +351,7 @@ impl<'a> Machine<'a> {
         frame.map_or(0, |frame| self.code.lines[frame.at - 1])
     }
 
-    fn instruction(&mut self, branch: &mut Branch, now: usize) -> Next {
+    fn instruction(&mut self, branch: &mut Branch, now: usize) -> Flow {
         let code = self.code;
         let State {
             cells,
@@ -363,10 +363,10 @@ impl<'a> Machine<'a> {
         } = &mut branch.state;
         let crowded = processes.len() > MOST;
         let Some(process) = processes.get_mut(&now) else {
-            return Next::Pause;
+            return Flow::Pause;
         };
         let Some(frame) = process.frames.last_mut() else {
-            return Next::Stop(Status::Ended);
+            return Flow::Stop(Status::Ended);
         };
         let instr = &code.instrs[frame.at];
         frame.at += 1;
@@ -375,7 +375,7 @@ impl<'a> Machine<'a> {
             Instr::Yield => {
                 if process.atomic == 0 && !process.whole && !std::mem::take(&mut process.fused) {
                     frame.at -= 1;
-                    return Next::Pause;
+                    return Flow::Pause;
                 }
             }
             Instr::Fuse => process.fused = true,
@@ -388,23 +388,23 @@ impl<'a> Machine<'a> {
             Instr::Local(slot) => stack.push(frame.locals[slot]),
             Instr::LocalAt(slot, len) => match within(pop(stack), len) {
                 Some(at) => stack.push(frame.locals[slot + at]),
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
             },
             Instr::Pick(ref numbers) => match within(pop(stack), numbers.len()) {
                 Some(at) => stack.push(numbers[at]),
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
             },
             Instr::Shared(cell) => stack.push(cells[cell]),
             Instr::SharedAt(base, len) => match within(pop(stack), len) {
                 Some(at) => stack.push(cells[base + at]),
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
             },
             Instr::SetLocal(slot) => frame.locals[slot] = pop(stack),
             Instr::SetLocalAt(slot, len) => {
                 let value = pop(stack);
                 match within(pop(stack), len) {
                     Some(at) => frame.locals[slot + at] = value,
-                    None => return Next::Fail(FailureKind::OutOfBounds),
+                    None => return Flow::Fail(FailureKind::OutOfBounds),
                 }
             }
             Instr::SetShared(cell) => {
@@ -418,15 +418,15 @@ impl<'a> Machine<'a> {
                         cells[base + at] = value;
                         branch.step.written.push(base + at);
                     }
-                    None => return Next::Fail(FailureKind::OutOfBounds),
+                    None => return Flow::Fail(FailureKind::OutOfBounds),
                 }
             }
             Instr::Bin(op, ty) => {
                 let (right, left) = (pop(stack), pop(stack));
                 match apply(op, ty, left, right) {
                     OperationResult::Value(value) => stack.push(value),
-                    OperationResult::Zero => return Next::Fail(FailureKind::DivisionByZero),
-                    OperationResult::TooWide => return Next::TooWide,
+                    OperationResult::Zero => return Flow::Fail(FailureKind::DivisionByZero),
+                    OperationResult::TooWide => return Flow::TooWide,
                 }
             }
             Instr::Not => {
@@ -435,7 +435,7 @@ impl<'a> Machine<'a> {
             }
             Instr::Neg(ty) => match wrap(-pop(stack), ty) {
                 Some(value) => stack.push(value),
-                None => return Next::TooWide,
+                None => return Flow::TooWide,
             },
             Instr::Jump(to) => frame.at = to,
             Instr::JumpIfNot(to) => {
@@ -453,22 +453,22 @@ impl<'a> Machine<'a> {
             Instr::Choose => {
                 let (high, low) = (pop(stack), pop(stack));
                 if low >= high {
-                    return Next::Fail(FailureKind::EmptyChoose);
+                    return Flow::Fail(FailureKind::EmptyChoose);
                 }
                 if high - low > 1000 {
-                    return Next::TooLarge;
+                    return Flow::TooLarge;
                 }
-                return Next::Fork((low..high).collect(), None);
+                return Flow::Fork((low..high).collect(), None);
             }
             Instr::Input(ty) => {
                 let name = (now, process.inputs);
                 process.inputs += 1;
                 let known = inputs.get(&name).map(|value| vec![*value]);
-                return Next::Fork(known.unwrap_or_else(|| self.values(ty)), Some(name));
+                return Flow::Fork(known.unwrap_or_else(|| self.values(ty)), Some(name));
             }
             Instr::Wait => {
                 if pop(stack) == 0 {
-                    return Next::Blocked;
+                    return Flow::Blocked;
                 }
             }
             Instr::Trying(begins) => {
@@ -478,48 +478,48 @@ impl<'a> Machine<'a> {
                 }
             }
             Instr::Possible(action, base, len) => match within(pop(stack), len) {
-                Some(at) => stack.push(objects[base + at].may(action, now).into()),
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                Some(at) => stack.push(objects[base + at].is_possible(action, now).into()),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
             },
             Instr::IsFree(base, len) => match within(pop(stack), len) {
                 Some(at) => stack.push(locks[base + at].is_none().into()),
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
             },
             Instr::OneOpen(count, other) => {
-                let told = stack.split_off(stack.len() - count);
-                let open = (0..).zip(told).filter(|(_, open)| *open != 0);
+                let truths = stack.split_off(stack.len() - count);
+                let open = (0..).zip(truths).filter(|(_, open)| *open != 0);
                 let open: Vec<i128> = open.map(|(at, _)| at).collect();
                 match (open.is_empty(), other) {
-                    (true, false) => return Next::Blocked,
+                    (true, false) => return Flow::Blocked,
                     (true, true) => stack.push(count as i128),
-                    (false, _) => return Next::Fork(open, None),
+                    (false, _) => return Flow::Fork(open, None),
                 }
             }
             Instr::Object(action, base, len) => {
                 let Some(at) = within(pop(stack), len) else {
-                    return Next::Fail(FailureKind::OutOfBounds);
+                    return Flow::Fail(FailureKind::OutOfBounds);
                 };
-                match objects[base + at].does(action, now, stack) {
+                match objects[base + at].perform(action, now, stack) {
                     ActionResult::Done => {}
                     ActionResult::Blocked if process.trying => process.refused = true,
-                    ActionResult::Blocked => return Next::Blocked,
-                    ActionResult::NotHeld => return Next::Fail(NOT_HELD),
-                    ActionResult::OneOf(all) => return Next::Fork(all, None),
+                    ActionResult::Blocked => return Flow::Blocked,
+                    ActionResult::NotHeld => return Flow::Fail(NOT_HELD),
+                    ActionResult::OneOf(all) => return Flow::Fork(all, None),
                 }
             }
             Instr::Lock(base, len) => match within(pop(stack), len) {
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
                 Some(at) if locks[base + at].is_some() && process.trying => process.refused = true,
-                Some(at) if locks[base + at].is_some() => return Next::Blocked,
+                Some(at) if locks[base + at].is_some() => return Flow::Blocked,
                 Some(at) => locks[base + at] = Some(now),
             },
             Instr::Unlock(base, len) => match within(pop(stack), len) {
-                None => return Next::Fail(FailureKind::OutOfBounds),
+                None => return Flow::Fail(FailureKind::OutOfBounds),
                 Some(at) if locks[base + at] == Some(now) => locks[base + at] = None,
-                Some(_) => return Next::Fail(FailureKind::UnlockNotHeld),
+                Some(_) => return Flow::Fail(FailureKind::UnlockNotHeld),
             },
             Instr::Spawn(_) | Instr::SpawnCall(..) if crowded => {
-                return Next::TooLarge;
+                return Flow::TooLarge;
             }
             Instr::Spawn(entry) => {
                 let frame = Frame {
@@ -538,7 +538,7 @@ impl<'a> Machine<'a> {
                     .get(&child)
                     .is_some_and(|p| p.status == Status::Ended);
                 if !ended {
-                    return Next::Blocked;
+                    return Flow::Blocked;
                 }
             }
             Instr::JoinAll => {
@@ -547,37 +547,37 @@ impl<'a> Machine<'a> {
                     .iter()
                     .any(|child| processes[child].status != Status::Ended)
                 {
-                    return Next::Blocked;
+                    return Flow::Blocked;
                 }
             }
             Instr::Call(procedure, count) => {
                 if process.frames.len() > DEEPEST {
-                    return Next::TooLarge;
+                    return Flow::TooLarge;
                 }
                 let frame = self.called(&mut process.stack, procedure, count);
                 process.frames.push(frame);
             }
             Instr::Return => {
                 if process.frames.len() == 1 {
-                    return Next::Stop(Status::Ended);
+                    return Flow::Stop(Status::Ended);
                 }
                 process.frames.pop();
             }
-            Instr::End => return Next::Stop(Status::Ended),
+            Instr::End => return Flow::Stop(Status::Ended),
             Instr::Assert => {
                 if pop(stack) == 0 {
-                    return Next::Fail(FailureKind::Assert);
+                    return Flow::Fail(FailureKind::Assert);
                 }
             }
             Instr::Assume => {
                 if pop(stack) == 0 {
                     branch.step.discarded = true;
-                    return Next::Stop(Status::Discarded);
+                    return Flow::Stop(Status::Discarded);
                 }
             }
-            Instr::Fail(kind) => return Next::Fail(kind),
+            Instr::Fail(kind) => return Flow::Fail(kind),
         }
-        Next::Go
+        Flow::Continue
     }
 
     /// Returns the frame of a procedure, with its arguments from the stack.
@@ -599,13 +599,13 @@ impl<'a> Machine<'a> {
             parent.children.push(number);
             parent.stack.push(number as i128);
         }
-        processes.insert(number, newborn(frame));
+        processes.insert(number, new_process(frame));
         branch.step.spawned.push(number);
         branch.active.push(number);
     }
 }
 
-fn newborn(frame: Frame) -> Process {
+fn new_process(frame: Frame) -> Process {
     Process {
         status: Status::Running,
         entry: frame.at,
@@ -654,7 +654,7 @@ fn fork(branch: &Branch, value: i128, name: Option<(usize, u32)>) -> Branch {
         step,
         active,
         left: branch.left,
-        asked: branch.asked || name.is_some(),
+        has_input: branch.has_input || name.is_some(),
     }
 }
 

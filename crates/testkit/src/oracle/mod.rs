@@ -55,10 +55,10 @@ pub struct Limits {
     pub set: Vec<(String, i128)>,
     /// The values to try for inputs and symbolic initial values of types wider than 8 bits, in
     /// addition to solutions of comparisons in the text. If there is such a value, [`Truth::exact`]
-    /// is false: what was found is real, but more may be possible.
+    /// is false: the behaviour found is real, but there may be more.
     pub domain: Vec<i128>,
-    /// Whether only the strongly fair among the infinite runs count; otherwise all weakly fair ones
-    /// do.
+    /// Whether only strongly fair infinite runs count; otherwise all weakly fair infinite runs
+    /// count.
     pub strong: bool,
 }
 

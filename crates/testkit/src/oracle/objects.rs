@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::FailureKind;
 use super::ast::{Expr, ItemKind, Kept, Kind, Place, Stmt, Ty};
 use super::code::Instr;
-use super::compile::{Compiler, Done, Meaning};
+use super::compile::{CompileResult, Compiler, Meaning};
 use super::parse::{Parsed, Parser};
 
 /// The state of an object; each kind uses some of the fields.
@@ -32,7 +32,7 @@ pub(super) enum ObjectAction {
     WriteLock,
     WriteUnlock,
     Enlist,
-    /// Waits until another process has removed this one from the set.
+    /// Waits until another process has removed this process from the set.
     Woken,
     /// Removes this process from the set.
     Leave,
@@ -46,7 +46,7 @@ pub(super) enum ObjectAction {
     Send(usize),
     /// Pushes the numbers of the oldest message, the last one on top.
     Receive,
-    /// Removes that message.
+    /// Removes the oldest message.
     Taken,
     Len,
 }
@@ -60,8 +60,8 @@ pub(super) enum ActionResult {
     OneOf(Vec<i128>),
 }
 
-/// Returns what a statement does, and to which object.
-pub(super) fn action_of(operation: &Stmt) -> Done<(ObjectAction, &Place)> {
+/// Returns the action of a statement, and its object.
+pub(super) fn action_of(operation: &Stmt) -> CompileResult<(ObjectAction, &Place)> {
     match &operation.kind {
         Kind::Send(channel, values) => Ok((ObjectAction::Send(values.len()), channel)),
         Kind::Receive(channel, _) => Ok((ObjectAction::Receive, channel)),
@@ -76,8 +76,8 @@ pub(super) fn action_of(operation: &Stmt) -> Done<(ObjectAction, &Place)> {
 }
 
 impl Object {
-    /// Whether a process can do something without waiting.
-    pub(super) fn may(&self, action: ObjectAction, me: usize) -> bool {
+    /// Whether a process can perform an operation without waiting.
+    pub(super) fn is_possible(&self, action: ObjectAction, me: usize) -> bool {
         match action {
             ObjectAction::Acquire => self.count > 0,
             ObjectAction::ReadLock => self.writer.is_none() && !self.members.contains(&me),
@@ -89,14 +89,14 @@ impl Object {
         }
     }
 
-    /// Makes a process do something; operands are taken from the stack `top`.
-    pub(super) fn does(
+    /// Performs an operation of a process; its operands are on top of the stack `top`.
+    pub(super) fn perform(
         &mut self,
         action: ObjectAction,
         me: usize,
         top: &mut Vec<i128>,
     ) -> ActionResult {
-        if !self.may(action, me) {
+        if !self.is_possible(action, me) {
             // The message is dropped.
             if let ObjectAction::Send(count) = action {
                 top.truncate(top.len() - count);
@@ -138,7 +138,7 @@ impl Object {
     }
 }
 
-const WORDS: [&str; 4] = ["semaphore", "rwlock", "cond", "barrier"];
+const OBJECT_KEYWORDS: [&str; 4] = ["semaphore", "rwlock", "cond", "barrier"];
 
 const VERBS: [&str; 9] = [
     "acquire",
@@ -179,10 +179,10 @@ impl Parser {
             Some((second, _)) => (Some(first), second),
         };
         self.need(":")?;
-        let (fields, of) = self.message_type()?;
+        let (fields, kind) = self.message_type()?;
         self.known.objects.insert(name.clone(), "chan".into());
-        if let Some(of) = of {
-            self.known.messages.insert(name.clone(), of);
+        if let Some(kind) = kind {
+            self.known.messages.insert(name.clone(), kind);
         }
         Ok(vec![ItemKind::Channel(name, size, capacity, fields)])
     }
@@ -207,7 +207,7 @@ impl Parser {
             let place = self.path()?;
             let places = match self.known.messages.get(&channel.name).cloned() {
                 None => vec![place],
-                Some(of) => self.whole_place(&of, &place)?,
+                Some(kind) => self.whole_place(&kind, &place)?,
             };
             return Ok(Some(Kind::Receive(channel, places)));
         }
@@ -217,10 +217,10 @@ impl Parser {
 
     /// Parses `len(c)`, if it is next.
     pub(super) fn length(&mut self) -> Parsed<Option<Expr>> {
-        let of = self
+        let kind = self
             .word_after(2)
             .and_then(|name| self.known.objects.get(name));
-        if self.word_after(0) != Some("len") || of.is_none_or(|word| word != "chan") {
+        if self.word_after(0) != Some("len") || kind.is_none_or(|word| word != "chan") {
             return Ok(None);
         }
         self.at += 2;
@@ -237,7 +237,7 @@ impl Parser {
         let spurious = self.word_after(0) == Some("spurious");
         let first = usize::from(spurious);
         let word = self.word_after(first).map(str::to_owned);
-        let Some(word) = word.filter(|word| WORDS.contains(&word.as_str())) else {
+        let Some(word) = word.filter(|word| OBJECT_KEYWORDS.contains(&word.as_str())) else {
             return Ok(None);
         };
         if self.word_after(first + 1).is_none() {
@@ -268,7 +268,11 @@ impl Parser {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
         };
-        if self.known.objects.get(&word).is_some_and(|of| of == "chan")
+        if self
+            .known
+            .objects
+            .get(&word)
+            .is_some_and(|kind| kind == "chan")
             && let Some(kind) = self.channel_statement()?
         {
             return Ok(Some(kind));
@@ -320,7 +324,7 @@ impl Compiler {
         name: &str,
         size: Option<&Expr>,
         value: Option<&Expr>,
-    ) -> Done<Meaning> {
+    ) -> CompileResult<Meaning> {
         let len = self.size(size)?;
         let base = self.code.objects.len();
         let count = match value {
@@ -340,20 +344,24 @@ impl Compiler {
     }
 
     /// Declares a channel.
-    pub(super) fn channel(&mut self, size: Option<&Expr>, capacity: &Expr) -> Done<Meaning> {
+    pub(super) fn channel(
+        &mut self,
+        size: Option<&Expr>,
+        capacity: &Expr,
+    ) -> CompileResult<Meaning> {
         let Meaning::Object { base, len } = self.object("a channel", size, Some(capacity))? else {
             return Err("no channel".into());
         };
         Ok(Meaning::Object { base, len })
     }
 
-    fn message(&self, channel: &Place) -> Done<Vec<Ty>> {
+    fn message(&self, channel: &Place) -> CompileResult<Vec<Ty>> {
         let fields = self.messages.get(&channel.name).cloned();
         fields.ok_or_else(|| format!("{} is not a channel", channel.name))
     }
 
     /// Pushes the number of messages in the channel.
-    pub(super) fn len(&mut self, channel: &Place) -> Done {
+    pub(super) fn len(&mut self, channel: &Place) -> CompileResult {
         let (base, len) = self.object_at(channel)?;
         self.access_point();
         self.emit(Instr::Object(ObjectAction::Len, base, len));
@@ -361,7 +369,7 @@ impl Compiler {
     }
 
     /// Pushes whether there is room for a message, whose value is computed after that.
-    fn possible(&mut self, channel: &Place, values: &[Expr]) -> Done {
+    fn possible(&mut self, channel: &Place, values: &[Expr]) -> CompileResult {
         let (base, len) = self.object_at(channel)?;
         self.emit(Instr::Possible(ObjectAction::Send(values.len()), base, len));
         Ok(())
@@ -376,15 +384,15 @@ impl Compiler {
     }
 
     /// Compiles `c ! e`, without the beginning of its step.
-    fn send(&mut self, channel: &Place, values: &[Expr]) -> Done {
+    fn send(&mut self, channel: &Place, values: &[Expr]) -> CompileResult {
         for (value, ty) in values.iter().zip(self.message(channel)?) {
             self.expr(value, ty)?;
         }
-        self.does(ObjectAction::Send(values.len()), channel)
+        self.perform(ObjectAction::Send(values.len()), channel)
     }
 
     /// Stores the message on the stack into variables.
-    fn received(&mut self, channel: &Place, places: &[Place]) -> Done {
+    fn received(&mut self, channel: &Place, places: &[Place]) -> CompileResult {
         let mut names = Vec::new();
         let fields = self.message(channel)?;
         let slots: Vec<usize> = fields.iter().map(|_| self.slot(1)).collect();
@@ -404,11 +412,11 @@ impl Compiler {
         names.reverse();
         self.assign(places, &names)?;
         // After a failure before this, the message is still in the channel.
-        self.does(ObjectAction::Taken, channel)
+        self.perform(ObjectAction::Taken, channel)
     }
 
     /// Compiles `c ! e` or `c ? x` as one step.
-    pub(super) fn communicate(&mut self, kind: &Kind) -> Done {
+    pub(super) fn communicate(&mut self, kind: &Kind) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         match kind {
@@ -418,7 +426,7 @@ impl Compiler {
                 self.send(channel, values)?;
             }
             Kind::Receive(channel, places) => {
-                self.does(ObjectAction::Receive, channel)?;
+                self.perform(ObjectAction::Receive, channel)?;
                 self.received(channel, places)?;
             }
             _ => return Err("no channel".into()),
@@ -428,7 +436,7 @@ impl Compiler {
     }
 
     /// Pushes the index of an object; returns the start and the length of its array.
-    pub(super) fn object_at(&mut self, place: &Place) -> Done<(usize, usize)> {
+    pub(super) fn object_at(&mut self, place: &Place) -> CompileResult<(usize, usize)> {
         let Some(Meaning::Object { base, len }) = self.lookup(&place.name) else {
             return Err(format!("{} is not an object", place.name));
         };
@@ -439,14 +447,14 @@ impl Compiler {
         Ok((base, len.unwrap_or(1)))
     }
 
-    fn does(&mut self, action: ObjectAction, place: &Place) -> Done {
+    fn perform(&mut self, action: ObjectAction, place: &Place) -> CompileResult {
         let (base, len) = self.object_at(place)?;
         self.emit(Instr::Object(action, base, len));
         Ok(())
     }
 
     /// Compiles an operation of one or two steps.
-    pub(super) fn operate(&mut self, verb: &str, places: &[Place]) -> Done {
+    pub(super) fn operate(&mut self, verb: &str, places: &[Place]) -> CompileResult {
         let [object, rest @ ..] = places else {
             return Err("an operation on nothing".into());
         };
@@ -461,8 +469,8 @@ impl Compiler {
             "signal" => {
                 self.emit(Instr::Yield);
                 self.emit(Instr::AtomicBegin);
-                self.does(ObjectAction::Pick, object)?;
-                self.does(ObjectAction::Wake, object)?;
+                self.perform(ObjectAction::Pick, object)?;
+                self.perform(ObjectAction::Wake, object)?;
                 self.emit(Instr::AtomicEnd);
                 return Ok(());
             }
@@ -471,12 +479,12 @@ impl Compiler {
         };
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
-        self.does(action, object)?;
+        self.perform(action, object)?;
         self.emit(Instr::AtomicEnd);
         Ok(())
     }
 
-    fn wait(&mut self, object: &Place, lock: &[Place]) -> Done {
+    fn wait(&mut self, object: &Place, lock: &[Place]) -> CompileResult {
         let lock_step = |lock: &Place, locks| {
             if locks {
                 Stmt::new(Kind::Lock(lock.clone()))
@@ -486,18 +494,18 @@ impl Compiler {
         };
         self.emit(Instr::Yield);
         match lock {
-            [] => self.does(ObjectAction::Arrive, object)?,
+            [] => self.perform(ObjectAction::Arrive, object)?,
             [lock, ..] => {
                 self.emit(Instr::AtomicBegin);
                 self.block(&[lock_step(lock, false)])?;
-                self.does(ObjectAction::Enlist, object)?;
+                self.perform(ObjectAction::Enlist, object)?;
                 self.emit(Instr::AtomicEnd);
             }
         }
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         let leaves = self.spurious.contains(&object.name);
-        self.does(
+        self.perform(
             if leaves {
                 ObjectAction::Leave
             } else {
@@ -513,7 +521,7 @@ impl Compiler {
     }
 
     /// `let ok = try s`
-    pub(super) fn try_(&mut self, kept: &Kept, tried: &Stmt) -> Done {
+    pub(super) fn try_(&mut self, kept: &Kept, tried: &Stmt) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         let slot = self.slot(1);
@@ -530,7 +538,7 @@ impl Compiler {
         match &tried.kind {
             Kind::Lock(_) => self.block(std::slice::from_ref(tried))?,
             Kind::Operate(verb, places) => self.operate(verb, places)?,
-            Kind::Receive(channel, _) => self.does(ObjectAction::Receive, channel)?,
+            Kind::Receive(channel, _) => self.perform(ObjectAction::Receive, channel)?,
             _ => return Err("this cannot be tried".into()),
         }
         // Pushes whether the operation was done.
@@ -546,7 +554,7 @@ impl Compiler {
     }
 
     /// Stores the result of a `try`, which ends the step.
-    fn keep(&mut self, kept: &Kept, slot: usize) -> Done {
+    fn keep(&mut self, kept: &Kept, slot: usize) -> CompileResult {
         let place = match kept {
             Kept::Place(place) => place.clone(),
             Kept::Let(name) => {

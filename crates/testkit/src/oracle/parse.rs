@@ -117,15 +117,15 @@ impl Parser {
     }
 
     pub(super) fn has(&mut self, sign: &str) -> bool {
-        let there = matches!(self.peek(), Token::Sign(found) if *found == sign);
-        self.at += usize::from(there);
-        there
+        let matches = matches!(self.peek(), Token::Sign(found) if *found == sign);
+        self.at += usize::from(matches);
+        matches
     }
 
     pub(super) fn has_word(&mut self, word: &str) -> bool {
-        let there = matches!(self.peek(), Token::Word(found) if found == word);
-        self.at += usize::from(there);
-        there
+        let matches = matches!(self.peek(), Token::Word(found) if found == word);
+        self.at += usize::from(matches);
+        matches
     }
 
     pub(super) fn sees(&self, sign: &str) -> bool {

@@ -203,7 +203,7 @@ fn stmt(this: &Stmt, depth: usize, out: &mut String) {
             block(body, depth, out);
         }
         Kind::Seq(body) => {
-            // Kept on one line, so that what follows a `<|` is on the line of its choice.
+            // Printed on one line, so that the test after `<|` is on the line of its choice.
             out.push('(');
             for (at, one) in body.iter().enumerate() {
                 stmt(one, depth, out);
@@ -314,7 +314,8 @@ pub fn expr(e: &Expr) -> String {
                 operand(no)
             )
         }
-        // No generated text contains it: the parser makes it, for constant arrays and dimensions.
+        // No generated text contains this expression: the parser makes it for constant arrays and
+        // dimensions.
         Expr::Pick(_, index) => format!("pick[{}]", expr(index)),
         Expr::Choose(low, high) => format!("choose({}..{})", expr(low), expr(high)),
         Expr::Input(ty) => format!("input({})", ty.map_or(String::new(), |ty| ty.name())),

@@ -3,7 +3,7 @@
 
 use super::ast::{Alternative, Kind, Op, Stmt, Ty};
 use super::code::Instr;
-use super::compile::{Compiler, Done, Meaning};
+use super::compile::{CompileResult, Compiler, Meaning};
 use super::objects::{ObjectAction, action_of};
 use super::parse::{Parsed, Parser};
 
@@ -46,7 +46,11 @@ impl Parser {
 }
 
 impl Compiler {
-    pub(super) fn select(&mut self, all: &[Alternative], other: Option<&Vec<Stmt>>) -> Done {
+    pub(super) fn select(
+        &mut self,
+        all: &[Alternative],
+        other: Option<&Vec<Stmt>>,
+    ) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         for one in all {
@@ -66,23 +70,23 @@ impl Compiler {
             self.emit(Instr::Bin(Op::Eq, Ty::Int));
             let next = self.emit(Instr::JumpIfNot(0));
             match one {
-                Alternative::When(_, body) => self.go_on(body, true)?,
+                Alternative::When(_, body) => self.continue_with(body, true)?,
                 Alternative::Does(operation, body) => {
                     self.within(operation)?;
-                    self.go_on(body, false)?;
+                    self.continue_with(body, false)?;
                 }
             }
             outs.push(self.emit(Instr::Jump(0)));
             self.land(next);
         }
-        self.go_on(other.map_or(&[], |body| body), true)?;
+        self.continue_with(other.map_or(&[], |body| body), true)?;
         outs.into_iter().for_each(|out| self.land(out));
         self.slots = slots;
         Ok(())
     }
 
     /// Pushes whether an operation is possible without waiting.
-    fn need_not_wait(&mut self, operation: &Stmt) -> Done {
+    fn need_not_wait(&mut self, operation: &Stmt) -> CompileResult {
         if let Kind::Lock(place) = &operation.kind {
             let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
                 return Err(format!("{} is not a lock", place.name));
@@ -95,7 +99,8 @@ impl Compiler {
             return Ok(());
         }
         let (action, place) = action_of(operation)?;
-        // There is always room, so the index is evaluated only if the alternative is chosen.
+        // An unbounded channel always has room, so the index is evaluated only if the alternative
+        // is chosen.
         if matches!(action, ObjectAction::Send(_)) && self.is_unbounded(place) {
             self.emit(Instr::Push(1));
             return Ok(());
@@ -105,7 +110,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn within(&mut self, stmt: &Stmt) -> Done {
+    fn within(&mut self, stmt: &Stmt) -> CompileResult {
         self.around.atomic += 1;
         let done = self.block(std::slice::from_ref(stmt));
         self.around.atomic -= 1;
@@ -114,7 +119,7 @@ impl Compiler {
 
     /// Compiles the statements after the choice. The first one belongs to the step if its kind
     /// allows that.
-    fn go_on(&mut self, body: &[Stmt], joins: bool) -> Done {
+    fn continue_with(&mut self, body: &[Stmt], joins: bool) -> CompileResult {
         let joined = |stmt: &Stmt| match &stmt.kind {
             Kind::Skip
             | Kind::Assign(..)
@@ -124,7 +129,7 @@ impl Compiler {
             Kind::Atomic(body) => body.iter().all(only_computes),
             _ => false,
         };
-        // A `print` before the first statement does not count as one.
+        // A `print` before the first statement does not count as a statement.
         let shown = body.iter().take_while(|s| matches!(s.kind, Kind::Print(_)));
         match &body[shown.count()..] {
             [first, rest @ ..] if joins && joined(first) => {

@@ -78,19 +78,19 @@ pub(super) fn bin(op: Op, left: Expr, right: Expr) -> Expr {
 }
 
 /// Replaces a name in an expression by another expression.
-fn put(e: &Expr, name: &str, value: &Expr) -> Expr {
-    let within = |e: &Expr| Box::new(put(e, name, value));
+fn substitute(e: &Expr, name: &str, value: &Expr) -> Expr {
+    let within = |e: &Expr| Box::new(substitute(e, name, value));
     match e {
         Expr::Name(found) if found == name => value.clone(),
         Expr::Index(array, index) => Expr::Index(array.clone(), within(index)),
-        Expr::Pick(numbers, index) => match number(&put(index, name, value)) {
+        Expr::Pick(numbers, index) => match number(&substitute(index, name, value)) {
             Some(at) if (0..numbers.len() as i128).contains(&at) => Expr::Num(numbers[at as usize]),
             _ => Expr::Pick(numbers.clone(), within(index)),
         },
         Expr::Not(e) => Expr::Not(within(e)),
         Expr::Neg(e) => Expr::Neg(within(e)),
         Expr::Bin(op, a, b) => {
-            let (a, b) = (put(a, name, value), put(b, name, value));
+            let (a, b) = (substitute(a, name, value), substitute(b, name, value));
             // Folded, so that a constant index names one element.
             match (op, number(&a), number(&b)) {
                 (Op::Add, Some(a), Some(b)) => Expr::Num(a + b),
@@ -103,7 +103,10 @@ fn put(e: &Expr, name: &str, value: &Expr) -> Expr {
         Expr::Choose(a, b) => Expr::Choose(within(a), within(b)),
         Expr::Len(place) => Expr::Len(Box::new(Place {
             name: place.name.clone(),
-            index: place.index.as_ref().map(|index| put(index, name, value)),
+            index: place
+                .index
+                .as_ref()
+                .map(|index| substitute(index, name, value)),
         })),
         other => other.clone(),
     }
@@ -116,13 +119,17 @@ fn number(e: &Expr) -> Option<i128> {
     }
 }
 
-fn put_in_tree(tree: &Tree, name: &str, value: &Expr) -> Tree {
+fn substitute_in_tree(tree: &Tree, name: &str, value: &Expr) -> Tree {
     match tree {
-        Tree::One(e) => Tree::One(put(e, name, value)),
-        Tree::List(all) => Tree::List(all.iter().map(|t| put_in_tree(t, name, value)).collect()),
+        Tree::One(e) => Tree::One(substitute(e, name, value)),
+        Tree::List(all) => Tree::List(
+            all.iter()
+                .map(|t| substitute_in_tree(t, name, value))
+                .collect(),
+        ),
         Tree::Fields(all) => Tree::Fields(
             all.iter()
-                .map(|(field, t)| (field.clone(), put_in_tree(t, name, value)))
+                .map(|(field, t)| (field.clone(), substitute_in_tree(t, name, value)))
                 .collect(),
         ),
     }
@@ -229,12 +236,12 @@ impl Parser {
             let size = self.constant()?;
             self.need("]")?;
             let size = usize::try_from(size).ok().filter(|size| *size > 0);
-            dims.push(size.ok_or("a size that is none")?);
+            dims.push(size.ok_or("not a valid size")?);
         }
         Ok(Type { base, dims })
     }
 
-    /// Parses a declaration that is sugar; `None` if it is not.
+    /// Parses a declaration that is sugar; `None` for other declarations.
     pub(super) fn sugared_item(&mut self) -> Parsed<Option<Vec<ItemKind>>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -268,7 +275,7 @@ impl Parser {
         }))
     }
 
-    /// Adds a variable, or the variables that it stands for.
+    /// Adds a variable, or the variables that replace it.
     fn observed(&self, name: String, into: &mut Vec<String>) {
         match self.known.records.get(&name) {
             None => into.push(name),
@@ -393,7 +400,7 @@ impl Parser {
                 self.need("..")?;
                 let high = self.constant()?;
                 self.need("]")?;
-                let each = (low..high).map(|at| put_in_tree(&first, &name, &Expr::Num(at)));
+                let each = (low..high).map(|at| substitute_in_tree(&first, &name, &Expr::Num(at)));
                 return Ok(Tree::List(each.collect()));
             }
             let mut all = vec![first];
@@ -542,7 +549,7 @@ impl Parser {
         Ok(Some(flat))
     }
 
-    /// Parses an expression that is sugar; `None` if it is not.
+    /// Parses an expression that is sugar; `None` for other expressions.
     pub(super) fn sugared_value(&mut self) -> Parsed<Option<Expr>> {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -565,11 +572,11 @@ impl Parser {
             }
             let given = |e: &Expr| {
                 let pairs = function.params.iter().zip(&arguments);
-                pairs.fold(e.clone(), |e, (name, value)| put(&e, name, value))
+                pairs.fold(e.clone(), |e, (name, value)| substitute(&e, name, value))
             };
             let mut value = function.value.clone();
             for (name, e) in function.lets.iter().rev() {
-                value = put(&value, name, e);
+                value = substitute(&value, name, e);
             }
             return Ok(Some(given(&value)));
         }
@@ -618,7 +625,7 @@ impl Parser {
         };
         self.need(":")?;
         let body = self.expr()?;
-        let parts = values.iter().map(|value| put(&body, &name, value));
+        let parts = values.iter().map(|value| substitute(&body, &name, value));
         let one = |e| Expr::If(Box::new(e), Box::new(Expr::Num(1)), Box::new(Expr::Num(0)));
         let joined = match word {
             "forall" => parts.reduce(|a, b| bin(Op::And, a, b)),
@@ -642,10 +649,10 @@ impl Parser {
         };
         joined
             .or(nothing)
-            .ok_or_else(|| "the least of nothing".into())
+            .ok_or_else(|| "the least value of an empty list".into())
     }
 
-    /// Parses the members of a case; none for `else`.
+    /// Parses the members of a case; empty for `else`.
     fn members(&mut self) -> Parsed<Vec<String>> {
         if self.has_word("else") {
             return Ok(Vec::new());
@@ -697,13 +704,13 @@ impl Parser {
         }
         self.need("}")?;
         self.known.hidden += 1;
-        let kept = format!("match {}", self.known.hidden);
+        let hidden_name = format!("match {}", self.known.hidden);
         let (_, mut all) = cases.pop().ok_or("a match without cases")?;
         while let Some((members, body)) = cases.pop() {
-            let test = self.is_member(&Expr::Name(kept.clone()), &members)?;
+            let test = self.is_member(&Expr::Name(hidden_name.clone()), &members)?;
             all = vec![Stmt::new(Kind::If(test, body, all))];
         }
-        let keep = Kind::Let(kept, Some(Ty::Int), None, Init::One(value));
+        let keep = Kind::Let(hidden_name, Some(Ty::Int), None, Init::One(value));
         all.insert(0, Stmt::new(keep));
         Ok(Kind::Seq(all))
     }

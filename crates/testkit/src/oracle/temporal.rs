@@ -33,7 +33,7 @@ impl Runs<'_> {
         self.strong && self.processes() > MOST_PROCESSES
     }
 
-    /// One more than the greatest number of a process that makes a step.
+    /// Returns one more than the greatest number of a process that makes a step.
     fn processes(&self) -> usize {
         let steps = self.graph.iter().flatten();
         steps.map(|(process, _)| process + 1).max().unwrap_or(0)
@@ -117,7 +117,7 @@ impl Runs<'_> {
         let mut stays = within.to_vec();
         loop {
             let before = stays.clone();
-            // `None` stands for no process: the run only has to continue.
+            // `None` means no process: the run only has to continue.
             for process in processes.clone().map(Some).chain([None]) {
                 let turn = self.given_a_turn(process, within, &stays);
                 stays = stays.iter().zip(turn).map(|(&s, t)| s && t).collect();

@@ -4,7 +4,7 @@
 
 use super::ast::{Expr, Kept, Kind, Op, Place, Ty};
 use super::code::Instr;
-use super::compile::{Compiler, Done, Meaning};
+use super::compile::{CompileResult, Compiler, Meaning};
 use super::parse::{Parsed, Parser};
 
 const VERBS: [&str; 6] = [
@@ -83,7 +83,7 @@ impl Compiler {
         kept: Option<&Kept>,
         place: &Place,
         done: (&str, &[Expr]),
-    ) -> Done {
+    ) -> CompileResult {
         let (verb, values) = done;
         let ty = self.place_ty(place)?;
         if verb.starts_with("fetch") && ty == Ty::Bool {
@@ -167,7 +167,7 @@ impl Compiler {
         slot
     }
 
-    fn keep_update(&mut self, kept: &Kept, (slot, ty): (usize, Ty)) -> Done {
+    fn keep_update(&mut self, kept: &Kept, (slot, ty): (usize, Ty)) -> CompileResult {
         let place = match kept {
             Kept::Place(place) => place.clone(),
             Kept::Let(name) => {

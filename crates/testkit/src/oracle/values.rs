@@ -2,7 +2,7 @@
 
 use super::ast::{Expr, Op, Ty};
 use super::code::{Instr, wrap};
-use super::compile::{Compiler, Done, Meaning};
+use super::compile::{CompileResult, Compiler, Meaning};
 
 impl Compiler {
     /// Begins a step here, under `atomicity access`.
@@ -12,7 +12,7 @@ impl Compiler {
         }
     }
 
-    pub(super) fn unify(&self, left: Option<Ty>, right: Option<Ty>) -> Done<Option<Ty>> {
+    pub(super) fn unify(&self, left: Option<Ty>, right: Option<Ty>) -> CompileResult<Option<Ty>> {
         match (left, right) {
             (Some(left), Some(right)) if left != right => {
                 Err(format!("{} mixed with {}", left.name(), right.name()))
@@ -22,7 +22,7 @@ impl Compiler {
     }
 
     /// Returns the type of an expression; `None` if it takes the type of its context.
-    pub(super) fn ty(&self, e: &Expr) -> Done<Option<Ty>> {
+    pub(super) fn ty(&self, e: &Expr) -> CompileResult<Option<Ty>> {
         Ok(match e {
             Expr::Bool(_) | Expr::Not(_) => Some(Ty::Bool),
             Expr::Num(_) | Expr::Pick(..) => None,
@@ -44,18 +44,18 @@ impl Compiler {
     }
 
     /// Compiles a test of a guard, branch or assertion.
-    pub(super) fn test(&mut self, e: &Expr) -> Done {
+    pub(super) fn test(&mut self, e: &Expr) -> CompileResult {
         if e.has_choice() {
             return Err("a choice in a test".into());
         }
         self.condition(e)
     }
 
-    pub(super) fn condition(&mut self, e: &Expr) -> Done {
+    pub(super) fn condition(&mut self, e: &Expr) -> CompileResult {
         self.expr(e, Ty::Bool)
     }
 
-    pub(super) fn index(&mut self, e: &Expr) -> Done {
+    pub(super) fn index(&mut self, e: &Expr) -> CompileResult {
         if e.has_choice() {
             return Err("a choice in an index".into());
         }
@@ -67,7 +67,7 @@ impl Compiler {
     }
 
     /// Pushes the value of the expression, which has this type.
-    pub(super) fn expr(&mut self, e: &Expr, ty: Ty) -> Done {
+    pub(super) fn expr(&mut self, e: &Expr, ty: Ty) -> CompileResult {
         if self.ty(e)?.is_some_and(|found| found != ty) {
             return Err(format!("line {}: a value of another type", self.line));
         }
@@ -146,7 +146,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn arithmetic(&self, ty: Ty) -> Done {
+    fn arithmetic(&self, ty: Ty) -> CompileResult {
         if ty == Ty::Bool {
             Err("numbers are needed".into())
         } else {
@@ -154,7 +154,7 @@ impl Compiler {
         }
     }
 
-    fn number(&mut self, value: i128, ty: Ty) -> Done {
+    fn number(&mut self, value: i128, ty: Ty) -> CompileResult {
         self.arithmetic(ty)?;
         if wrap(value, ty) != Some(value) {
             return Err(format!("{value} does not fit {}", ty.name()));
@@ -163,7 +163,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn load(&mut self, name: &str, ty: Ty) -> Done {
+    fn load(&mut self, name: &str, ty: Ty) -> CompileResult {
         match self.lookup(name) {
             Some(Meaning::Number(value)) => self.number(value, ty)?,
             Some(Meaning::Truth(value)) => {
@@ -185,7 +185,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn element(&mut self, name: &str) -> Done {
+    fn element(&mut self, name: &str) -> CompileResult {
         match self.lookup(name) {
             Some(Meaning::Shared {
                 base,

@@ -1,4 +1,4 @@
-//! Engines that are wrong on purpose, and the right engine that they are made from.
+//! Engines with planted defects, and the correct engine that they are made from.
 //!
 //! The tests must catch each of these within a few thousand programs.
 //!
@@ -12,8 +12,8 @@
 //! | pending steps race only at the ends of runs | [`Switches::pending_only_at_ends`] |
 //! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
 //! | errata E1: context-sensitive DPOR as printed | [`context()`] |
-//! | a process that had nothing to do in the first run never runs | [`forgets_idle`] |
-//! | something wrong about which processes can change places | [`Permuting`] |
+//! | a process without a step in the first run never runs | [`forgets_idle`] |
+//! | mistakes about the processes that are interchangeable | [`Permuting`] |
 //!
 //! Defects of the commands around the engines are planted in `tests/hostile/planted.rs`.
 

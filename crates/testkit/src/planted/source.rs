@@ -49,7 +49,7 @@ pub struct Switches {
     pub stop_at_mishap: bool,
 }
 
-/// Explores a program; right unless a defect is switched on.
+/// Explores a program, correctly unless a defect is switched on.
 pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
     without(program, &[], switches)
 }
@@ -87,7 +87,7 @@ type Sleeper = (ProcessId, Claims);
 struct BacktrackNode {
     ready: Vec<ProcessId>,
     waiting: Vec<ProcessId>,
-    /// The processes that have run from here or will.
+    /// The processes that have run from this state, or will run.
     backtrack: Vec<ProcessId>,
     sleep: Vec<Sleeper>,
 }
@@ -109,7 +109,7 @@ impl BacktrackNode {
         }
     }
 
-    /// Makes sure that one of these processes runs from here.
+    /// Ensures that one of these processes runs from this state.
     fn add_one_of(&mut self, initials: &[ProcessId]) {
         let able: Vec<ProcessId> = initials
             .iter()
@@ -234,7 +234,7 @@ impl<E: Execution> Source<'_, E> {
     /// Finds the races of the event at `at` with earlier events, and schedules their reversals.
     fn races(&mut self, at: usize, pending: bool) {
         let event = self.order.event(at);
-        // A choice may claim only a lock and still not take it.
+        // A choice may claim only a lock and still not acquire it.
         let takes = |access: &Access| access.kind == AccessKind::Acquire;
         let lock =
             only_acquires(&event.claims).filter(|_| pending || event.touched.iter().any(takes));

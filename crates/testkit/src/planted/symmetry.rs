@@ -9,7 +9,7 @@ use mazurka_lang::Machine;
 /// The planted mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// Nothing.
+    /// No mistake.
     None,
     /// Members are not distinguished at all.
     Blind,

@@ -11,7 +11,7 @@ impl Maker {
             Ty::Unsigned(_) if self.rng.percent(5) => Expr::Num(255),
             Ty::Signed(8) if self.rng.percent(5) => Expr::Num(127),
             Ty::Unsigned(_) => Expr::Num(self.rng.below(4) as i128),
-            Ty::Int if self.wants(Feature::Const, 30) => Expr::Name("N".into()),
+            Ty::Int if self.draws(Feature::Const, 30) => Expr::Name("N".into()),
             _ => Expr::Num(self.rng.below(5) as i128 - 1),
         }
     }
@@ -62,10 +62,10 @@ impl Maker {
 
     /// Returns a variable of this type, if there is one.
     fn variable(&mut self, ty: Ty) -> Option<Expr> {
-        let of = |names: &[Name]| -> Vec<Name> {
+        let of_type = |names: &[Name]| -> Vec<Name> {
             names.iter().filter(|name| name.ty == ty).cloned().collect()
         };
-        let (mut shared, locals) = (of(&self.shared), of(&self.locals));
+        let (mut shared, locals) = (of_type(&self.shared), of_type(&self.locals));
         if !locals.is_empty() && self.rng.percent(50) {
             shared = locals;
         }
@@ -78,13 +78,13 @@ impl Maker {
             return self.condition(depth);
         }
         if depth > 0 && self.rng.percent(40) {
-            if self.wants(Feature::Conditional, 25) {
+            if self.draws(Feature::Conditional, 25) {
                 let test = self.condition(depth - 1);
                 let (yes, no) = (self.value(ty, depth - 1), self.value(ty, depth - 1));
                 return Expr::If(Box::new(test), Box::new(yes), Box::new(no));
             }
             let mut op = [Op::Add, Op::Add, Op::Sub, Op::Mul][self.rng.below(4)];
-            if self.wants(Feature::Division, 50) {
+            if self.draws(Feature::Division, 50) {
                 op = if self.rng.percent(50) {
                     Op::Div
                 } else {
@@ -139,7 +139,7 @@ impl Maker {
 
     /// Returns the right side of an assignment or `let`, which may be a `choose` or an `input`.
     pub(super) fn right(&mut self, ty: Ty) -> Expr {
-        if ty != Ty::Bool && self.wants(Feature::Choose, 35) {
+        if ty != Ty::Bool && self.draws(Feature::Choose, 35) {
             let low = if self.rng.percent(15) {
                 self.value(ty, 0)
             } else {
@@ -148,7 +148,7 @@ impl Maker {
             let high = Expr::Num(1 + self.rng.below(3) as i128);
             return Expr::Choose(Box::new(low), Box::new(high));
         }
-        if ty != Ty::Int && self.unknowns > 0 && self.wants(Feature::Input, 35) {
+        if ty != Ty::Int && self.unknowns > 0 && self.draws(Feature::Input, 35) {
             self.unknowns -= 1;
             return Expr::Input(Some(ty));
         }

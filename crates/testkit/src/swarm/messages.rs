@@ -1,5 +1,5 @@
 //! Programs that mostly send and receive: in every form, from several processes, over channels of
-//! one and two places and arrays of channels, and with every construct that looks at both ends.
+//! one and two places and arrays of channels, and with every construct that depends on both ends.
 
 use crate::Rng;
 

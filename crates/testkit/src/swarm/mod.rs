@@ -44,7 +44,7 @@ pub struct Shape {
     pub depth: usize,
     /// The number of shared variables.
     pub variables: usize,
-    /// The percentage of uses of shared variables that are of the first one.
+    /// The percentage of the uses of shared variables that use the first variable.
     pub hot: u32,
     /// The percentage of statements that are not plain assignments.
     pub rich: u32,
@@ -86,7 +86,8 @@ pub fn shape(batch: u64) -> Shape {
         .percent(THEMES)
         .then(|| Theme::ALL[rng.weighted(&Theme::WEIGHTS)]);
     let mut shape = theme.map_or(shape.clone(), |theme| shape.about(theme));
-    // These only decide what counts, and they hide the mistakes of a wrong engine: use few.
+    // These features only decide which violations count, and may hide the mistakes of an engine:
+    // use few.
     let counted = COUNTED.into_iter().filter(|_| rng.percent(15));
     shape.features.extend(counted);
     if rng.percent(20) {
@@ -143,7 +144,7 @@ struct Procedure {
     recursive: bool,
 }
 
-/// Makes the tree of a program: what is in scope, and how much more it may generate.
+/// Makes the tree of a program. Has the names in scope, and limits on what may still be generated.
 struct Maker {
     shape: Shape,
     rng: Rng,
@@ -183,7 +184,7 @@ impl Maker {
     }
 
     /// Whether the feature is in the shape and a random draw succeeds.
-    fn wants(&mut self, feature: Feature, percent: u32) -> bool {
+    fn draws(&mut self, feature: Feature, percent: u32) -> bool {
         self.has(feature) && self.rng.percent(percent)
     }
 
@@ -238,7 +239,7 @@ impl Maker {
             let mut ty = self.some_type();
             let mut init = Some(Init::One(self.literal(ty)));
             let mut len = None;
-            if self.wants(Feature::Array, 60) {
+            if self.draws(Feature::Array, 60) {
                 len = Some(2);
                 if self.rng.percent(40) {
                     init = Some(Init::List(vec![self.literal(ty), self.literal(ty)]));
@@ -251,7 +252,7 @@ impl Maker {
                 init = None;
             }
             let size = len.map(|len| Expr::Num(len as i128));
-            let bounded = init.is_none() && ty != Ty::Bool && self.wants(Feature::Requires, 70);
+            let bounded = init.is_none() && ty != Ty::Bool && self.draws(Feature::Requires, 70);
             items.push(ItemKind::Var(vec![name.clone()], ty, size, init));
             if bounded {
                 items.push(ItemKind::Requires(None, between(&name)));
@@ -266,7 +267,7 @@ impl Maker {
     /// Whether the variable with this number has no initial value.
     fn starts_unknown(&mut self, at: usize) -> bool {
         let about = self.shape.theme == Some(Theme::UnknownStart) && at == 0;
-        about || self.wants(Feature::Symbolic, 70)
+        about || self.draws(Feature::Symbolic, 70)
     }
 
     fn declare_locks(&mut self, items: &mut Vec<ItemKind>) {
@@ -291,15 +292,15 @@ impl Maker {
     }
 
     fn properties(&mut self, items: &mut Vec<ItemKind>) {
-        if self.wants(Feature::Invariant, 70) {
+        if self.draws(Feature::Invariant, 70) {
             let e = self.condition(2);
             items.push(ItemKind::Invariant(None, e));
         }
-        if self.wants(Feature::Ensures, 70) {
+        if self.draws(Feature::Ensures, 70) {
             let e = self.condition(2);
             items.push(ItemKind::Ensures(None, e));
         }
-        if self.wants(Feature::Observe, 70) {
+        if self.draws(Feature::Observe, 70) {
             let names = self
                 .shared
                 .iter()
@@ -398,7 +399,7 @@ impl Maker {
             let count = about + self.rng.below(self.shape.statements);
             body.extend(self.more(count));
             let mut range = None;
-            if left > 1 && self.wants(Feature::Family, 50) {
+            if left > 1 && self.draws(Feature::Family, 50) {
                 range = Some((self.fresh("j"), Expr::Num(0), Expr::Num(2)));
                 left -= 1;
             }
@@ -422,7 +423,7 @@ fn binary(op: Op, left: Expr, right: Expr) -> Expr {
     Expr::Bin(op, Box::new(left), Box::new(right))
 }
 
-/// `name >= 0 && name <= 2`: few enough values for the oracle.
+/// Returns `name >= 0 && name <= 2`, so that there are few enough values for the oracle.
 fn between(name: &str) -> Expr {
     let name = || Expr::Name(name.into());
     let low = binary(Op::Ge, name(), Expr::Num(0));

@@ -360,14 +360,14 @@ impl Maker {
             }
             7 => format!("assert {}", self.condition(1)),
             8 => format!("await {}", self.guard()),
-            9 if depth > 0 => self.loop_that_is_left(depth),
+            9 if depth > 0 => self.loop_with_exit(depth),
             10 => format!("leave({})", self.number(1)),
             _ => self.assignment(),
         }
     }
 
     /// Returns a loop of at most two rounds, with a statement that leaves the loop or a round.
-    fn loop_that_is_left(&mut self, depth: usize) -> String {
+    fn loop_with_exit(&mut self, depth: usize) -> String {
         let leave = self.any_of(&["break", "continue", "break", "end"]);
         let test = self.condition(1);
         let leaves = match self.rng.below(4) {

@@ -1,8 +1,6 @@
 //! Conditions on unknown numbers that are hard for a solver: large constants, products, remainders.
-//!
-//! A value is picked first, and the conditions are made so that it satisfies or breaks them. The
-//! value is not in the text: the oracle finds it by solving what it can (`crate::oracle`), as a
-//! user would.
+//! A value is picked first, and the conditions are made so that it satisfies or violates them. The
+//! value is not in the text: the oracle finds it by solving simple equations (`crate::oracle`).
 
 use super::{Maker, Name, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
@@ -10,7 +8,7 @@ use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 /// A term over an unknown number, and its value for the value that was picked.
 struct Term {
     term: Expr,
-    worth: i128,
+    value_of_term: i128,
 }
 
 impl Maker {
@@ -33,7 +31,7 @@ impl Maker {
         let small = 2 + self.rng.below(6) as i128;
         let (low, high) = ty.range();
         let large = (1 + i128::from(self.rng.bits() >> 30)).min(high / 2);
-        let (term, worth) = match self.rng.below(7) {
+        let (term, value_of_term) = match self.rng.below(7) {
             0 => (binary(Op::Add, binary(Op::Add, x(), x()), x()), 3 * value),
             1 => (binary(Op::Mul, x(), Expr::Num(small)), small * value),
             2 if value.abs() < 1 << 31 => (binary(Op::Mul, x(), x()), value * value),
@@ -46,50 +44,62 @@ impl Maker {
             _ => (binary(Op::Add, x(), Expr::Num(large)), value + large),
         };
         // Its value plus one must fit, too.
-        if low < worth && worth < high {
-            Term { term, worth }
+        if low < value_of_term && value_of_term < high {
+            Term {
+                term,
+                value_of_term,
+            }
         } else {
             Term {
                 term: x(),
-                worth: value,
+                value_of_term: value,
             }
         }
     }
 
     /// Returns a condition that the value satisfies.
     fn satisfied(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
-        let Term { term, worth } = self.term(name, ty, value);
+        let Term {
+            term,
+            value_of_term,
+        } = self.term(name, ty, value);
         let (op, than) = match self.rng.below(6) {
-            0 => (Op::Ge, worth),
-            1 => (Op::Le, worth),
-            2 => (Op::Ne, worth + 1),
-            _ => (Op::Eq, worth),
+            0 => (Op::Ge, value_of_term),
+            1 => (Op::Le, value_of_term),
+            2 => (Op::Ne, value_of_term + 1),
+            _ => (Op::Eq, value_of_term),
         };
         binary(op, term, Expr::Num(than))
     }
 
     /// Returns a condition that no value satisfies, which a single comparison does not show.
     fn contradiction(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
-        let Term { term, worth } = self.term(name, ty, value);
-        let one = binary(Op::Eq, term.clone(), Expr::Num(worth));
+        let Term {
+            term,
+            value_of_term,
+        } = self.term(name, ty, value);
+        let one = binary(Op::Eq, term.clone(), Expr::Num(value_of_term));
         let other = if self.rng.percent(50) {
-            binary(Op::Eq, term, Expr::Num(worth + 1))
+            binary(Op::Eq, term, Expr::Num(value_of_term + 1))
         } else {
-            binary(Op::Ne, term, Expr::Num(worth))
+            binary(Op::Ne, term, Expr::Num(value_of_term))
         };
         binary(Op::And, one, other)
     }
 
-    /// Returns a condition. In three of four cases the picked value breaks it; otherwise all values
-    /// satisfy it.
+    /// Returns a condition. In three of four cases the picked value violates it; otherwise all
+    /// values satisfy it.
     fn claim(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
-        let Term { term, worth } = self.term(name, ty, value);
+        let Term {
+            term,
+            value_of_term,
+        } = self.term(name, ty, value);
         match self.rng.below(4) {
             0 => {
-                let less = binary(Op::Lt, term.clone(), Expr::Num(worth));
-                binary(Op::Or, less, binary(Op::Ge, term, Expr::Num(worth)))
+                let less = binary(Op::Lt, term.clone(), Expr::Num(value_of_term));
+                binary(Op::Or, less, binary(Op::Ge, term, Expr::Num(value_of_term)))
             }
-            _ => binary(Op::Ne, term, Expr::Num(worth)),
+            _ => binary(Op::Ne, term, Expr::Num(value_of_term)),
         }
     }
 

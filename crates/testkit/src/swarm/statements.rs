@@ -52,13 +52,13 @@ impl Maker {
     fn statement(&mut self, depth: usize, body: &mut Vec<Stmt>) {
         let mut kinds = vec![self.assignment()];
         if self.rng.percent(self.shape.rich) {
-            let there: Vec<_> = STATEMENTS
+            let available: Vec<_> = STATEMENTS
                 .into_iter()
                 .filter(|(feature, _)| self.has(*feature))
                 .collect();
-            let weights: Vec<_> = there.iter().map(|(_, weight)| *weight).collect();
-            if !there.is_empty() {
-                let (feature, _) = there[self.rng.weighted(&weights)];
+            let weights: Vec<_> = available.iter().map(|(_, weight)| *weight).collect();
+            if !available.is_empty() {
+                let (feature, _) = available[self.rng.weighted(&weights)];
                 kinds = self.special(feature, depth).unwrap_or(kinds);
             }
         }
@@ -190,12 +190,12 @@ impl Maker {
         kinds.push(Kind::Spawn(handle.clone(), Child::Block(body)));
         self.handles.extend(handle.clone());
         if let Some(handle) = handle {
-            if self.wants(Feature::JoinOther, 30) && self.children > 0 {
+            if self.draws(Feature::JoinOther, 30) && self.children > 0 {
                 self.children -= 1;
                 let mut body = self.block(1, 0);
                 body.insert(0, Stmt::new(Kind::Join(Some(handle))));
                 kinds.push(Kind::Spawn(None, Child::Block(body)));
-            } else if self.wants(Feature::JoinHandle, 40) {
+            } else if self.draws(Feature::JoinHandle, 40) {
                 kinds.push(self.assignment());
                 kinds.push(Kind::Join(Some(handle)));
             }

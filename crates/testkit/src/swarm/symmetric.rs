@@ -2,12 +2,13 @@
 //!
 //! Processes use their number only for comparisons, as subscripts and as values, in every way that
 //! the language has. A third of the programs have a *fault*: a statement that orders numbers,
-//! calculates with them, or treats one process differently. In others, a variable for a process
-//! initially holds the number of one.
+//! calculates with them, or treats one process differently. In other programs, a variable for a
+//! process initially holds the number of a process.
 
 use crate::Rng;
 
-/// Returns a random program whose processes are interchangeable, or almost so.
+/// Returns a random program whose processes are interchangeable, or interchangeable except for one
+/// statement.
 pub fn symmetric(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x7379_6d6d_6574_7279);
     Maker {

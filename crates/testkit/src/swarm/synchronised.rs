@@ -200,9 +200,11 @@ impl Maker {
         let lock = self.any_of(&["m", "m", "k"]);
         let test = self.any_of(&["while #", "if #"]).replace('#', &test);
         let wakes = self.any_of(&["signal(c)", "broadcast(c)", "signal(d[$])", "skip"]);
-        let does = self.assignment();
-        format!("lock({lock}); {test} {{ wait({cond}, {lock}) }}; {does}; {wakes}; unlock({lock})")
-            .replace('$', &i)
+        let assignment = self.assignment();
+        format!(
+            "lock({lock}); {test} {{ wait({cond}, {lock}) }}; {assignment}; {wakes}; unlock({lock})"
+        )
+        .replace('$', &i)
     }
 
     fn tries(&mut self, depth: usize) -> String {

@@ -1,4 +1,4 @@
-//! Themes: the topics of some batches, chosen because engines got them wrong once.
+//! Themes: the topics of some batches, chosen because engines once made mistakes there.
 //!
 //! A theme turns features on, and the processes of its programs begin with statements that combine
 //! them. The rest is as random as in other batches.
@@ -10,7 +10,7 @@ use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, Stmt, Ty};
 /// The topic of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// A child that has something to do in some runs only.
+    /// A child that makes steps in some runs only.
     IdleChild,
     /// A failure that occurs both with and without a false `assume` beside it.
     Discarded,
@@ -38,10 +38,10 @@ impl Theme {
         Self::Numbers,
     ];
 
-    /// The weight of each theme; larger if few commands can see its mistakes.
+    /// The weight of each theme; larger if few commands can show its mistakes.
     pub(super) const WEIGHTS: [u32; 7] = [2, 4, 4, 2, 2, 4, 4];
 
-    /// Returns the features that it needs.
+    /// Returns the features that the theme needs.
     pub(super) fn features(self) -> &'static [Feature] {
         match self {
             Self::IdleChild => &[Feature::Spawn, Feature::Captured, Feature::If],
@@ -54,7 +54,7 @@ impl Theme {
         }
     }
 
-    /// Returns the features that would make its programs too large or hide its mistakes.
+    /// Returns the features that would make programs of the theme too large or hide its mistakes.
     pub(super) fn without(self) -> &'static [Feature] {
         match self {
             Self::UnknownStart => &[Feature::Array, Feature::Input],

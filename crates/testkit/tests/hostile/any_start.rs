@@ -1,12 +1,12 @@
-//! Compares what `permute --symbolic-initial` says with the oracle.
+//! Compares the answers of `permute --symbolic-initial` with the oracle.
 
 use std::collections::BTreeSet;
 
 use mazurka::record::AnyStartPermutations;
 use mazurka_testkit::oracle::{Answer, Limits, judge, parse};
 
+use crate::answer::{State, named};
 use crate::expected::Stated;
-use crate::seen::{State, named};
 
 /// Returns what is wrong with the answer: it names initial values from which permutations end
 /// differently, but they do not; or it names none, although permutations from the initial values of

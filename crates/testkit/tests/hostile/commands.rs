@@ -1,8 +1,7 @@
-//! Every command of Mazurka as a function from a program to its answer.
-//!
-//! The commands run in this process, through the library of the binary: a hundred thousand programs
-//! times forty commands would be four million processes. A panic corresponds to an internal error
-//! of the binary (exit code 4).
+//! Every command of Mazurka as a function from a program to its answer. The commands run in this
+//! process, through the library of the binary, because a hundred thousand programs times forty
+//! commands would be four million processes. A panic corresponds to an internal error of the binary
+//! (exit code 4).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,9 +24,9 @@ use mazurka::unfold::{NetKind, Unfold, WalkStates};
 use mazurka::{Algorithm, Bound, Limits, Options, Program, Refused, Verdict, quietly};
 use mazurka_core::{Counts, Kinds};
 
+use crate::answer::{CommandAnswer, Outcome, Proof, State, named, state_of};
 use crate::any_start;
 use crate::harness::Plant;
-use crate::seen::{CommandAnswer, Outcome, Proof, State, named, state_of};
 
 /// A command with its flags. Its `Display` is what a user types.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +134,7 @@ impl Loaded {
         }
     }
 
-    /// Returns why the loader refuses it, if it does.
+    /// Returns why the loader refuses the program, if it does.
     pub fn refusal(&self) -> Option<&str> {
         self.program.as_ref().err().map(String::as_str)
     }
@@ -155,7 +154,7 @@ impl Loaded {
     }
 }
 
-/// Returns the installed solver, if there is one. It is searched for once.
+/// Returns the installed solver, if there is one. Searches for it only once.
 pub fn installed_solver() -> Option<mazurka_smt::Program> {
     static FOUND: OnceLock<Option<mazurka_smt::Program>> = OnceLock::new();
     *FOUND.get_or_init(second_solver)
@@ -289,14 +288,14 @@ pub fn attempt(
 /// proof.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
-    let mut made = Box::new(CommandAnswer::nothing());
-    let seen = match &mut outcome {
-        Outcome::Answer(seen) => seen,
-        Outcome::Refused(_) => &mut made,
+    let mut refused = Box::new(CommandAnswer::nothing());
+    let answer = match &mut outcome {
+        Outcome::Answer(answer) => answer,
+        Outcome::Refused(_) => &mut refused,
     };
-    plant(command, &loaded.text, seen);
-    match made.proof {
-        Some(_) => Outcome::Answer(made),
+    plant(command, &loaded.text, answer);
+    match refused.proof {
+        Some(_) => Outcome::Answer(refused),
         None => outcome,
     }
 }
@@ -349,26 +348,26 @@ fn run_on(
     options: &Options,
 ) -> Result<Outcome, Refused> {
     let watch = &mut quietly();
-    let seen = |record: &Record| {
-        let mut seen = CommandAnswer::from_record(record);
-        seen.wrong = replay(program, record);
-        seen.boxed()
+    let answer = |record: &Record| {
+        let mut answer = CommandAnswer::from_record(record);
+        answer.wrong = replay(program, record);
+        answer.boxed()
     };
     Ok(match command {
-        Command::Check => seen(&program.check(options, watch)?),
+        Command::Check => answer(&program.check(options, watch)?),
         Command::CheckDeterministic => {
             let options = &Options {
                 counted: Some(Kinds::ALL),
                 ..options.clone()
             };
-            seen(&program.check(options, watch)?)
+            answer(&program.check(options, watch)?)
         }
-        Command::Explore(algorithm) => seen(&program.explore(*algorithm, options, watch)?),
+        Command::Explore(algorithm) => answer(&program.explore(*algorithm, options, watch)?),
         Command::Tests(algorithm) => tests(program, *algorithm, options)?,
         Command::Resume(algorithm, jobs) => resume(program, *algorithm, *jobs, options),
         Command::Unfold(kind, seed) => {
             let (kind, seed) = (*kind, *seed);
-            seen(
+            answer(
                 &program
                     .unfold(Unfold { kind, seed }, options, watch)?
                     .record,
@@ -380,7 +379,7 @@ fn run_on(
                 seed: *seed,
                 sleep: seed % 2 == 1,
             };
-            seen(&program.walk_states(walk, options, watch)?.record)
+            answer(&program.walk_states(walk, options, watch)?.record)
         }
         Command::Reach(kind, method, seed, property) => {
             let (kind, method, seed) = (*kind, *method, *seed);
@@ -390,17 +389,17 @@ fn run_on(
                 Err(bad) => return Ok(Outcome::Refused(bad.to_string())),
             };
             let found = program.reach(&wanted, Reach { net, method }, options, watch)?;
-            let mut seen = CommandAnswer::from_record(&found.record);
+            let mut answer = CommandAnswer::from_record(&found.record);
             let shown = found.run.is_some() == (found.answer == Reachability::Reachable);
-            seen.wrong = (!shown).then(|| "an answer without a run".to_owned());
-            seen.boxed()
+            answer.wrong = (!shown).then(|| "an answer without a run".to_owned());
+            answer.boxed()
         }
         Command::Run(seed) => one_run(program, *seed, options),
         Command::Symbolic(_)
         | Command::Prove { .. }
         | Command::Permute(_)
         | Command::PermuteAny(_)
-        | Command::Installed(_) => unreachable!("these are told apart before"),
+        | Command::Installed(_) => unreachable!("these are handled before"),
     })
 }
 
@@ -438,11 +437,11 @@ fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<O
         }
     };
     let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
-    let mut seen = CommandAnswer::from_record(&record);
-    seen.wrong = wrong;
+    let mut answer = CommandAnswer::from_record(&record);
+    answer.wrong = wrong;
     // With unknown values, a test shows only one of the values that lead there.
-    seen.finals = (!unknown).then_some(finals);
-    Ok(seen.boxed())
+    answer.finals = (!unknown).then_some(finals);
+    Ok(answer.boxed())
 }
 
 fn replay_run(program: &Program, test: &RunRecord) -> Option<String> {
@@ -473,11 +472,11 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
             Ok(found) => found,
             Err(refused) => return Outcome::Refused(refused.to_string()),
         };
-        // No stage finishes a part that is too large.
+        // If a part is too large, no stage finishes it.
         let Some(left) = left.filter(|_| most < MOST) else {
-            let mut seen = CommandAnswer::from_record(&record);
-            seen.wrong = replay(program, &record);
-            return seen.boxed();
+            let mut answer = CommandAnswer::from_record(&record);
+            answer.wrong = replay(program, &record);
+            return answer.boxed();
         };
         let text = left.text().expect("a checkpoint is JSON");
         checkpoint = Some(Checkpoint::parse(&text).expect("a checkpoint that was just written"));
@@ -490,12 +489,12 @@ fn one_run(program: &Program, seed: u64, options: &Options) -> Outcome {
         Ok(found) => found,
         Err(refused) => return Outcome::Refused(refused.to_string()),
     };
-    let mut seen = CommandAnswer::from_record(&found.record);
-    seen.wrong = replay_run(program, &found);
+    let mut answer = CommandAnswer::from_record(&found.record);
+    answer.wrong = replay_run(program, &found);
     let state = (found.run.ending == Ending::Final).then(|| state_of(&found.run));
-    seen.deadlock = found.run.ending == Ending::Deadlock;
-    seen.finals = Some(state.into_iter().collect());
-    seen.boxed()
+    answer.deadlock = found.run.ending == Ending::Deadlock;
+    answer.finals = Some(state.into_iter().collect());
+    answer.boxed()
 }
 
 fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Outcome {
@@ -513,17 +512,17 @@ fn permute(loaded: &Loaded, seed: u64, any_start: bool, options: &Options) -> Ou
     match program.permute(&wanted, options, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok(found) => {
-            let mut seen = CommandAnswer::from_record(&found.record);
-            seen.wrong = replay(program, &found.record);
+            let mut answer = CommandAnswer::from_record(&found.record);
+            answer.wrong = replay(program, &found.record);
             let results = found.permutations.results.iter();
             let finals = results.filter(|result| result.ending == Ending::Final);
             let finals = finals.map(|result| named(&result.state)).collect();
             if let Some(any) = &found.permutations.any_start {
                 let wrong = || any_start::wrong(&loaded.text, any, &finals);
-                seen.wrong = seen.wrong.or_else(wrong);
+                answer.wrong = answer.wrong.or_else(wrong);
             }
-            seen.finals = Some(finals);
-            seen.boxed()
+            answer.finals = Some(finals);
+            answer.boxed()
         }
     }
 }
@@ -541,13 +540,13 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
     match program.symbolic(&wanted, options, &mut quietly()) {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
-            let mut seen = CommandAnswer::from_record(&found.record);
+            let mut answer = CommandAnswer::from_record(&found.record);
             // If nothing is unknown, the terms are values.
             let listed = found.states.listed.iter();
             let finals = listed.filter(|state| state.ending == Ending::Final);
             let finals = finals.map(|state| named(&state.substitution)).collect();
-            seen.finals = (!loaded.is_open()).then_some(finals);
-            seen.boxed()
+            answer.finals = (!loaded.is_open()).then_some(finals);
+            answer.boxed()
         }
     }
 }
@@ -571,10 +570,10 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
     match program.prove(&[], &wanted, &mut quietly()) {
         Err(refused) => Outcome::Refused(refused.to_string()),
         Ok((found, file)) => {
-            let mut seen = CommandAnswer::from_record(&found.record);
+            let mut answer = CommandAnswer::from_record(&found.record);
             let verdict = found.record.verdict;
             let goals = found.goals.iter();
-            seen.proof = Some(Proof {
+            answer.proof = Some(Proof {
                 proved: verdict == Verdict::Verified,
                 refuted: verdict == Verdict::Violated,
                 deadlock_free: goals.map(|goal| goal.deadlock_free).next().flatten(),
@@ -584,11 +583,11 @@ fn prove(loaded: &Loaded, reduce: bool, options: &Options) -> Outcome {
                 // On a busy machine the check may run out of time.
                 && !matches!(problem, ProofProblem::BrokenOff { .. })
             {
-                seen.wrong = Some(format!("the proof is rejected: {problem}"));
+                answer.wrong = Some(format!("the proof is rejected: {problem}"));
             }
-            seen.counts = Counts::default();
-            seen.deadlock = false;
-            seen.boxed()
+            answer.counts = Counts::default();
+            answer.deadlock = false;
+            answer.boxed()
         }
     }
 }

@@ -7,9 +7,9 @@ use mazurka_testkit::machine;
 use mazurka_testkit::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Program, Stmt, Ty};
 use mazurka_testkit::oracle::{Answer, FailureKind, Limits, Truth, judge, parse};
 
-use crate::seen::State;
+use crate::answer::State;
 
-/// What is true of a program.
+/// The true behaviour of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
     /// The lines of all failures.
@@ -22,7 +22,7 @@ pub struct Expected {
     pub deadlocked_states: u64,
     /// The observed variables in the final states.
     pub observed: BTreeSet<State>,
-    /// Whether all final states agree; none if no run is final.
+    /// Whether all final states agree; `None` if no run is final.
     pub deterministic: Option<bool>,
     /// Whether a run is discarded.
     pub discarded: bool,
@@ -32,9 +32,9 @@ pub struct Expected {
     pub livelock: bool,
     /// Which temporal properties hold, in the order of the text.
     pub temporal: Vec<bool>,
-    /// Whether runs are very long or infinite. An engine found this out, not the oracle.
+    /// Whether runs are very long or infinite, according to an engine, not the oracle.
     pub endless: bool,
-    /// What the text states.
+    /// Facts that follow from the text.
     pub stated: Stated,
 }
 
@@ -53,7 +53,7 @@ pub struct Stated {
     pub ensures: bool,
     /// Whether it states any property: `assert`, `error`, `invariant`, `ensures` or a temporal one.
     pub property: bool,
-    /// Whether it asks for inputs.
+    /// Whether it has inputs.
     pub inputs: bool,
     /// Whether an initial value is unknown.
     pub starts_anywhere: bool,
@@ -63,7 +63,7 @@ pub struct Stated {
     pub may_block: bool,
 }
 
-/// Why there is nothing to compare.
+/// The reason why there is nothing to compare.
 #[derive(Clone, Debug)]
 pub enum Unknown {
     /// The program is beyond the oracle's limits.
@@ -76,7 +76,7 @@ pub enum Unknown {
 }
 
 impl Expected {
-    /// Asks the oracle.
+    /// Returns the expectation by the oracle.
     pub fn by_oracle(text: &str, limits: &Limits) -> Result<Self, Unknown> {
         let program = parse(text).map_err(|_| Unknown::Refused)?;
         match judge(text, limits) {
@@ -129,8 +129,8 @@ impl Expected {
             (Violation::Livelock, self.livelock),
             (Violation::Nondeterminism, self.deterministic == Some(false)),
         ];
-        let there = all.into_iter().filter(|(_, there)| *there);
-        there.map(|(kind, _)| kind).collect()
+        let present = all.into_iter().filter(|(_, present)| *present);
+        present.map(|(kind, _)| kind).collect()
     }
 
     /// The kinds of violations that `check` counts.

@@ -14,7 +14,7 @@ use mazurka_testkit::{Config, generate};
 /// A source of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {
-    /// Random trees, by the authors of the engines.
+    /// Random trees, written by the authors of the engines.
     Tree,
     /// Mutations of the corpus and the examples.
     Mutate,
@@ -83,7 +83,7 @@ pub fn layout(text: String) -> String {
 }
 
 #[test]
-fn choices_of_several_lines_are_put_into_one() {
+fn choices_of_several_lines_are_joined() {
     let one = |text: &str| !layout(text.to_owned()).contains('\n');
     assert!(one("process { {\nerror } <| a[y] == 0 |> skip }"));
     assert!(one("process { {\nerror\n} <| x == 0 |> skip }"));

@@ -12,11 +12,11 @@ use mazurka::{Algorithm, Verdict};
 use mazurka_core::Counts;
 use mazurka_testkit::variants;
 
+use crate::answer::{CommandAnswer, Outcome};
 use crate::commands::{Command, Loaded, Size, attempt, installed_solver};
 use crate::expected::Expected;
 use crate::judge::disagreement;
 use crate::reach::questions;
-use crate::seen::{CommandAnswer, Outcome};
 
 /// A wrong answer of a command.
 #[derive(Clone, Debug)]
@@ -25,10 +25,10 @@ pub struct Fault {
     pub what: String,
 }
 
-/// How often a command was asked, and how it answered.
+/// How often a command was run, and how often it gave each kind of answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    pub asked: u64,
+    pub runs: u64,
     pub refused: u64,
     pub inconclusive: u64,
     pub violated: u64,
@@ -38,16 +38,16 @@ pub struct Tally {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            asked,
+            runs,
             refused,
             inconclusive,
             violated,
             seconds,
         } = self;
-        let share = 100.0 * *inconclusive as f64 / (asked - refused).max(1) as f64;
+        let share = 100.0 * *inconclusive as f64 / (runs - refused).max(1) as f64;
         write!(
             f,
-            "{asked:8} asked {refused:8} refused {inconclusive:8} inconclusive ({share:4.1} %) {violated:8} violated {seconds:8.1} s"
+            "{runs:8} runs {refused:8} refused {inconclusive:8} inconclusive ({share:4.1} %) {violated:8} violated {seconds:8.1} s"
         )
     }
 }
@@ -137,7 +137,7 @@ fn installed(seed: u64) -> impl Iterator<Item = Command> {
 
 /// Whether to run the command, which has this number in the list, on a program of this size. Slow
 /// commands run on only one in four of the larger programs, which take most of the time and show
-/// little that small ones do not.
+/// few mistakes that small programs do not show.
 fn chosen(command: &Command, size: Size, number: usize, seed: u64) -> bool {
     let slow = match command {
         Command::Explore(algorithm) => *algorithm == Algorithm::Naive,
@@ -168,7 +168,7 @@ pub fn fault(
     };
     let mut counted: Option<Counts> = None;
     let wanted = |command: &Command| trial.wants(command);
-    // The counts of the others are compared with those of these commands.
+    // The counts of later commands are compared with those of these commands.
     let counts = |command: &Command| {
         matches!(
             command,
@@ -181,7 +181,7 @@ pub fn fault(
     let reached = reached
         .into_iter()
         .map(|(command, yes)| (command, Some(yes)));
-    for (number, (command, answer)) in plain.chain(reached).enumerate() {
+    for (number, (command, expected)) in plain.chain(reached).enumerate() {
         let needed = wanted(&command) || counts(&command);
         if !needed || !chosen(&command, size, number, seed) {
             continue;
@@ -194,7 +194,7 @@ pub fn fault(
             attempt(&command, &loaded, plant)
         });
         let tally = tallies.entry(command.name()).or_default();
-        let seen = match outcome {
+        let answer = match outcome {
             Err(_) if !wanted(&command) => continue,
             Err(what) => return Some(Fault { command, what }),
             Ok(Outcome::Refused(why)) => {
@@ -204,13 +204,13 @@ pub fn fault(
                 }
                 continue;
             }
-            Ok(Outcome::Answer(seen)) => *seen,
+            Ok(Outcome::Answer(answer)) => *answer,
         };
-        tally.inconclusive += u64::from(seen.verdict == Verdict::Inconclusive);
-        tally.violated += u64::from(seen.verdict == Verdict::Violated);
-        let wrong = disagreement(&command, &seen, truth)
-            .or_else(|| wrongly_answered(&seen, answer))
-            .or_else(|| miscounted(&command, &seen, truth, &mut counted));
+        tally.inconclusive += u64::from(answer.verdict == Verdict::Inconclusive);
+        tally.violated += u64::from(answer.verdict == Verdict::Violated);
+        let wrong = disagreement(&command, &answer, truth)
+            .or_else(|| wrongly_answered(&answer, expected))
+            .or_else(|| miscounted(&command, &answer, truth, &mut counted));
         match wrong {
             Some(what) if wanted(&command) => return Some(Fault { command, what }),
             _ => {}
@@ -224,14 +224,14 @@ pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> 
     let start = Instant::now();
     let result = body();
     let tally = tallies.entry(name.to_owned()).or_default();
-    tally.asked += 1;
+    tally.runs += 1;
     tally.seconds += start.elapsed().as_secs_f64();
     result
 }
 
 /// Returns what commands get wrong about a program whose requirements no initial values satisfy:
-/// all must refuse it, and none may prove anything. If this is hard to decide, they may say that
-/// they do not know.
+/// all must refuse it, and no command may prove anything. If this is hard to decide, they may be
+/// inconclusive.
 pub fn fault_of_impossible(
     text: &str,
     hard: bool,
@@ -252,23 +252,24 @@ pub fn fault_of_impossible(
             attempt(&command, &loaded, trial.plant)
         });
         let tally = tallies.entry(command.name()).or_default();
-        let seen = match outcome {
+        let answer = match outcome {
             Err(what) => return Some(Fault { command, what }),
-            Ok(Outcome::Answer(seen)) => seen,
+            Ok(Outcome::Answer(answer)) => answer,
             Ok(Outcome::Refused(_)) => {
                 tally.refused += 1;
                 continue;
             }
         };
-        let open = seen.verdict == Verdict::Inconclusive;
+        let open = answer.verdict == Verdict::Inconclusive;
         tally.inconclusive += u64::from(open);
-        let right = match seen.proof {
+        let right = match answer.proof {
             Some(proof) => !proof.proved && !proof.refuted,
             None => hard && open,
         };
         if !right {
-            let verdict = seen.verdict;
-            let what = format!("says {verdict:?}, though nothing satisfies what it requires");
+            let verdict = answer.verdict;
+            let what =
+                format!("says {verdict:?}, though no initial values satisfy the requirements");
             return Some(Fault { command, what });
         }
     }
@@ -285,22 +286,22 @@ pub fn trace() -> bool {
 /// Returns a refusal that is wrong. Only the commands whose documentation says so may refuse a
 /// program.
 fn wrongly_refused(command: &Command, why: &str, truth: &Expected) -> Option<String> {
-    let may = match command {
+    let may_refuse = match command {
         Command::Prove { .. } | Command::Reach(..) | Command::PermuteAny(_) => true,
         Command::Installed(command) => return wrongly_refused(command, why, truth),
         Command::Permute(_) | Command::Resume(..) | Command::Run(_) => truth.open(),
         _ => false,
     };
-    (!may).then(|| format!("refused: {why}"))
+    (!may_refuse).then(|| format!("refused: {why}"))
 }
 
-/// Returns a wrong answer of `reach`: it must find a reachable state, and no other.
-fn wrongly_answered(seen: &CommandAnswer, answer: Option<bool>) -> Option<String> {
-    let reachable = answer?;
-    let right = match seen.verdict {
+/// Returns a wrong answer of `reach`, which must find a state if and only if it is reachable.
+fn wrongly_answered(answer: &CommandAnswer, expected: Option<bool>) -> Option<String> {
+    let reachable = expected?;
+    let right = match answer.verdict {
         Verdict::Violated => reachable,
         Verdict::Verified => !reachable,
-        Verdict::Inconclusive => !seen.exhaustive(),
+        Verdict::Inconclusive => !answer.exhaustive(),
     };
     let says = if reachable {
         "reachable"
@@ -310,10 +311,10 @@ fn wrongly_answered(seen: &CommandAnswer, answer: Option<bool>) -> Option<String
     (!right).then(|| format!("the state is {says}"))
 }
 
-/// Returns a wrong count: engines that tell traces apart must count the same.
+/// Returns a wrong count: engines that distinguish traces must have the same counts.
 fn miscounted(
     command: &Command,
-    seen: &CommandAnswer,
+    answer: &CommandAnswer,
     truth: &Expected,
     counted: &mut Option<Counts>,
 ) -> Option<String> {
@@ -322,24 +323,24 @@ fn miscounted(
         Command::Permute(_) => true,
         _ => false,
     };
-    if !tells || !seen.exhaustive() {
+    if !tells || !answer.exhaustive() {
         return None;
     }
     let naive = matches!(command, Command::Explore(a) | Command::Tests(a) | Command::Resume(a, _) if *a == Algorithm::Naive);
     if truth.open() && naive {
-        // `naive` also distinguishes when a process looked at one that it waits for
+        // `naive` also distinguishes when a process checked another one that it waits for
         // (docs/inputs.md).
         return None;
     }
-    let known = *counted.get_or_insert(seen.counts);
-    let of = |counts: &Counts| (counts.traces, counts.deadlocks, counts.final_states);
-    let (one, other) = (of(&known), of(&seen.counts));
+    let known = *counted.get_or_insert(answer.counts);
+    let figures = |counts: &Counts| (counts.traces, counts.deadlocks, counts.final_states);
+    let (one, other) = (figures(&known), figures(&answer.counts));
     if one != other {
         return Some(format!(
             "(traces, deadlocks, final states) is {other:?}, and {one:?} by another engine"
         ));
     }
-    let failures = (known.failures, seen.counts.failures);
+    let failures = (known.failures, answer.counts.failures);
     (failures.0 != failures.1 && !truth.open()).then(|| {
         format!(
             "{} failures, and {} by another engine",

@@ -1,128 +1,128 @@
-//! Compares what each command promises with the truth.
+//! Compares the claims of each command with the truth.
 
 use std::collections::BTreeSet;
 
 use mazurka::{Algorithm, Bound, Verdict};
 use mazurka_core::{Kind, Kinds};
 
+use crate::answer::{CommandAnswer, State};
 use crate::commands::Command;
 use crate::expected::Expected;
-use crate::seen::{CommandAnswer, State};
 
 /// Returns what is wrong in the answer of a command, if anything.
-pub fn disagreement(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    if let Some(wrong) = &seen.wrong {
+pub fn disagreement(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    if let Some(wrong) = &answer.wrong {
         return Some(wrong.clone());
     }
     match command {
-        Command::Check | Command::CheckDeterministic => check(command, seen, truth),
+        Command::Check | Command::CheckDeterministic => check(command, answer, truth),
         Command::Explore(_) | Command::Tests(_) | Command::Resume(..) => {
-            explore(command, seen, truth)
+            explore(command, answer, truth)
         }
-        Command::Permute(_) => explore(command, seen, truth),
+        Command::Permute(_) => explore(command, answer, truth),
         // The permutations of one run are not all executions.
-        Command::PermuteAny(_) => invented(seen, truth),
-        Command::Unfold(..) | Command::Walk(_) => unfold(seen, truth),
+        Command::PermuteAny(_) => invented(answer, truth),
+        Command::Unfold(..) | Command::Walk(_) => unfold(answer, truth),
         Command::Reach(..) => None, // The caller knows the answer.
-        Command::Symbolic(_) => symbolic(seen, truth),
-        Command::Prove { .. } => prove(seen, truth),
-        Command::Run(_) => one_run(seen, truth),
-        Command::Installed(command) => disagreement(command, seen, truth),
+        Command::Symbolic(_) => symbolic(answer, truth),
+        Command::Prove { .. } => prove(answer, truth),
+        Command::Run(_) => one_run(answer, truth),
+        Command::Installed(command) => disagreement(command, answer, truth),
     }
 }
 
-/// Returns what the answer shows and the program does not have.
-fn invented(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    if seen.deterministic == Some(true) && truth.deterministic == Some(false) {
+/// Returns a claim of the answer that is not true of the program.
+fn invented(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    if answer.deterministic == Some(true) && truth.deterministic == Some(false) {
         return Some("deterministic, where results differ".to_owned());
     }
     // Values that the oracle has not tried may show more.
     if !truth.exact {
         return None;
     }
-    let failures: Vec<_> = seen.failures.difference(&truth.failures).collect();
+    let failures: Vec<_> = answer.failures.difference(&truth.failures).collect();
     if !failures.is_empty() {
         return Some(format!(
-            "failures in lines {failures:?} that are none, of {:?}",
+            "failures in lines {failures:?} that do not exist; the true ones are in {:?}",
             truth.failures
         ));
     }
-    if seen.deadlock && !truth.deadlock {
-        return Some("a deadlock that is none".to_owned());
+    if answer.deadlock && !truth.deadlock {
+        return Some("a deadlock that does not exist".to_owned());
     }
-    if seen.livelock && !truth.livelock {
-        return Some("a livelock that is none".to_owned());
+    if answer.livelock && !truth.livelock {
+        return Some("a livelock that does not exist".to_owned());
     }
-    ((seen.differs || seen.deterministic == Some(false)) && truth.deterministic != Some(false))
+    ((answer.differs || answer.deterministic == Some(false)) && truth.deterministic != Some(false))
         .then(|| "not deterministic, where all results agree".to_owned())
 }
 
-fn check(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
+fn check(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Option<String> {
     let counted = match command {
         Command::CheckDeterministic => Kinds::ALL,
         _ => truth.counted(),
     };
-    let there = truth.kinds().and(counted);
-    invented(seen, truth)
-        .or_else(|| verdict(seen, truth, !there.is_empty()))
-        .or_else(|| concealed(seen, there))
+    let present = truth.kinds().and(counted);
+    invented(answer, truth)
+        .or_else(|| verdict(answer, truth, !present.is_empty()))
+        .or_else(|| concealed(answer, present))
 }
 
-/// Returns a violation that counts and that the answer neither shows nor leaves open.
-fn concealed(seen: &CommandAnswer, there: Kinds) -> Option<String> {
-    let left = there
-        .without(seen.kinds)
-        .without(seen.open.iter().copied().collect());
+/// Returns a violation that counts, but that the answer neither shows nor leaves open.
+fn concealed(answer: &CommandAnswer, present: Kinds) -> Option<String> {
+    let left = present
+        .without(answer.kinds)
+        .without(answer.open.iter().copied().collect());
     let kind = left.iter().next()?;
     Some(format!("{kind} is neither shown nor left open"))
 }
 
-/// Returns a wrong verdict; a bound excuses an inconclusive one.
-fn verdict(seen: &CommandAnswer, truth: &Expected, violated: bool) -> Option<String> {
-    let right = match seen.verdict {
+/// Returns a wrong verdict. An inconclusive verdict is right if a bound was hit.
+fn verdict(answer: &CommandAnswer, truth: &Expected, violated: bool) -> Option<String> {
+    let right = match answer.verdict {
         Verdict::Violated => violated || !truth.exact,
         Verdict::Verified => !violated,
-        Verdict::Inconclusive => !seen.exhaustive(),
+        Verdict::Inconclusive => !answer.exhaustive(),
     };
     let should = if violated { "violated" } else { "verified" };
-    (!right).then(|| format!("{:?} instead of {should}", seen.verdict))
+    (!right).then(|| format!("{:?} instead of {should}", answer.verdict))
 }
 
-fn explore(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
+fn explore(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Option<String> {
     // Only the engine that compares states recognises cycles; for others the runs are too long.
     let sees_cycles = matches!(command, Command::Explore(Algorithm::Stateful));
     let cycles = truth.livelock && truth.counted().contains(Kind::Livelock);
     let violated = truth.violated() || (sees_cycles && cycles);
-    let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, violated));
-    if wrong.is_some() || !seen.exhaustive() {
+    let wrong = invented(answer, truth).or_else(|| verdict(answer, truth, violated));
+    if wrong.is_some() || !answer.exhaustive() {
         return wrong;
     }
-    let missed: Vec<_> = truth.failures.difference(&seen.failures).collect();
+    let missed: Vec<_> = truth.failures.difference(&answer.failures).collect();
     let shown = truth.counted().contains(Kind::Failure);
     if shown && !missed.is_empty() {
         return Some(format!("failures in lines {missed:?} not found"));
     }
-    if truth.deadlock && !seen.deadlock {
+    if truth.deadlock && !answer.deadlock {
         return Some("a deadlock not found".to_owned());
     }
     // A solver compares results over unknown values, and may give up.
-    let known = !truth.open() || seen.deterministic.is_some() && truth.exact;
-    if known && seen.deterministic != truth.deterministic {
+    let known = !truth.open() || answer.deterministic.is_some() && truth.exact;
+    if known && answer.deterministic != truth.deterministic {
         return Some(format!(
             "deterministic: {:?} instead of {:?}",
-            seen.deterministic, truth.deterministic
+            answer.deterministic, truth.deterministic
         ));
     }
     if truth.open() {
         None
     } else {
-        counted(command, seen, truth)
+        counted(command, answer, truth)
     }
 }
 
 /// Returns a wrong count of an exploration in which all values are known.
-fn counted(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    let (counts, finals) = (&seen.counts, truth.observed.len() as u64);
+fn counted(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    let (counts, finals) = (&answer.counts, truth.observed.len() as u64);
     if counts.final_states != finals {
         let found = counts.final_states;
         return Some(format!("{found} final states instead of {finals}"));
@@ -132,14 +132,14 @@ fn counted(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<
         Command::Tests(_) => truth.finals(),
         _ => Some(&truth.observed),
     };
-    if let (Some(listed), Some(all)) = (&seen.finals, all)
+    if let (Some(listed), Some(all)) = (&answer.finals, all)
         && let Some(difference) = sets("final states", listed, all)
     {
         return Some(difference);
     }
     match command {
         Command::Explore(algorithm) if algorithm.compares_states() => {
-            states(*algorithm, seen, truth)
+            states(*algorithm, answer, truth)
         }
         _ if (counts.discarded > 0) != truth.discarded => {
             Some(format!("{} discarded runs", counts.discarded))
@@ -153,40 +153,43 @@ fn counted(command: &Command, seen: &CommandAnswer, truth: &Expected) -> Option<
 
 /// Returns a wrong count of an engine that merges states. Dead values are not part of a state, so
 /// it may count fewer.
-fn states(algorithm: Algorithm, seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    let (found, most) = (seen.counts.deadlocks, truth.deadlocked_states);
+fn states(algorithm: Algorithm, answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    let (found, most) = (answer.counts.deadlocks, truth.deadlocked_states);
     (algorithm == Algorithm::Stateful && found > most)
         .then(|| format!("{found} deadlocked states of {most}"))
 }
 
 /// Judges nets, which show all failures and deadlocks, but not all final states.
-fn unfold(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    let invented = invented(seen, truth);
+fn unfold(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    let invented = invented(answer, truth);
     if invented.is_some() {
         return invented;
     }
-    if seen.deterministic == Some(true) {
-        return Some("deterministic, though a net does not know".to_owned());
+    if answer.deterministic == Some(true) {
+        return Some("deterministic, which a net cannot show".to_owned());
     }
-    let only_finals = seen.bounds.iter().all(|bound| *bound == Bound::FinalStates);
+    let only_finals = answer
+        .bounds
+        .iter()
+        .all(|bound| *bound == Bound::FinalStates);
     if !only_finals {
         return None;
     }
     let missed: Vec<_> = truth
         .on_the_way()
-        .difference(&seen.failures)
+        .difference(&answer.failures)
         .copied()
         .collect();
     let counts = |kind| truth.counted().contains(kind);
     if counts(Kind::Failure) && !missed.is_empty() {
         return Some(format!("failures in lines {missed:?} not found"));
     }
-    if truth.deadlock && !seen.deadlock {
+    if truth.deadlock && !answer.deadlock {
         return Some("a deadlock not found".to_owned());
     }
     let fails = counts(Kind::Failure) && !truth.on_the_way().is_empty();
     let violated = fails || counts(Kind::Deadlock) && truth.deadlock;
-    match seen.verdict {
+    match answer.verdict {
         Verdict::Verified if violated || truth.stated.ensures => Some("verified".to_owned()),
         Verdict::Violated if !truth.violated() && truth.exact => Some("violated".to_owned()),
         Verdict::Inconclusive if violated || !truth.stated.ensures => {
@@ -196,18 +199,18 @@ fn unfold(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
     }
 }
 
-fn symbolic(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    let wrong = invented(seen, truth).or_else(|| verdict(seen, truth, truth.is_faulty()));
-    match (&seen.finals, truth.finals()) {
-        (Some(listed), Some(all)) if wrong.is_none() && seen.exhaustive() => {
+fn symbolic(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    let wrong = invented(answer, truth).or_else(|| verdict(answer, truth, truth.is_faulty()));
+    match (&answer.finals, truth.finals()) {
+        (Some(listed), Some(all)) if wrong.is_none() && answer.exhaustive() => {
             sets("final states", listed, all)
         }
         _ => wrong,
     }
 }
 
-fn prove(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    let proof = seen.proof?;
+fn prove(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    let proof = answer.proof?;
     if proof.proved && !truth.failures.is_empty() {
         return Some(format!("proved, but lines {:?} fail", truth.failures));
     }
@@ -221,9 +224,9 @@ fn prove(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
         .then(|| "refuted, but nothing fails".to_owned())
 }
 
-fn one_run(seen: &CommandAnswer, truth: &Expected) -> Option<String> {
-    let invented = invented(seen, truth);
-    let ended = seen.finals.iter().flatten().next();
+fn one_run(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
+    let invented = invented(answer, truth);
+    let ended = answer.finals.iter().flatten().next();
     match (invented, ended, truth.finals()) {
         (None, Some(ended), Some(all)) if !all.contains(ended) => {
             Some(format!("ends in {ended:?}, which is not a final state"))
@@ -245,5 +248,5 @@ fn sets(name: &str, found: &BTreeSet<State>, truth: &BTreeSet<State>) -> Option<
     }
     let invented: Vec<_> = found.difference(truth).collect();
     let number = invented.len();
-    (number > 0).then(|| format!("{number} {name} that are none: {}", one(invented)))
+    (number > 0).then(|| format!("{number} {name} that do not exist: {}", one(invented)))
 }

@@ -14,7 +14,7 @@ use crate::expected::{Expected, Unknown};
 use crate::generators::layout;
 use crate::shrink::shrink;
 
-/// Returns the truth, or why it is not known.
+/// Returns the truth, or the reason why it is not known.
 fn truth(text: &str, fairness: Fairness) -> Result<Expected, Unknown> {
     let limits = Limits {
         states: 3_000,
@@ -60,13 +60,13 @@ fn difference(record: &Record, truth: &Expected, counted: Kinds) -> Option<Strin
         .iter()
         .map(|witness| witness.kind)
         .collect();
-    let there = truth.kinds().and(counted);
-    if shown != there {
+    let present = truth.kinds().and(counted);
+    if shown != present {
         let all = |kinds: Kinds| kinds.iter().collect::<Vec<_>>();
         return Some(format!(
             "shows {:?} instead of {:?}",
             all(shown),
-            all(there)
+            all(present)
         ));
     }
     let of_kind = |kind| record.witnesses.iter().filter(move |w| w.kind == kind);
@@ -83,15 +83,15 @@ fn difference(record: &Record, truth: &Expected, counted: Kinds) -> Option<Strin
             let broken = of_kind(Kind::Property).any(|witness| witness.message.contains(&name));
             if broken == holds {
                 return Some(format!(
-                    "{name} holds: {}, says the oracle: {holds}",
+                    "{name} holds: {}, but according to the oracle: {holds}",
                     !broken
                 ));
             }
         }
     }
     (record.deterministic != truth.deterministic).then(|| {
-        let (said, so) = (record.deterministic, truth.deterministic);
-        format!("deterministic: {said:?} instead of {so:?}")
+        let (found, expected) = (record.deterministic, truth.deterministic);
+        format!("deterministic: {found:?} instead of {expected:?}")
     })
 }
 
@@ -136,7 +136,7 @@ fn compare(first: u64, programs: u64, stride: u64) -> BTreeMap<usize, u64> {
 }
 
 #[test]
-fn kinds_are_told() {
+fn kinds_are_right() {
     let numbers = quiet(|| compare(0, 200, crate::STRIDE));
     assert!(numbers.len() >= 4, "{numbers:?}");
 }
@@ -144,7 +144,7 @@ fn kinds_are_told() {
 /// `.ci/long` calls this.
 #[test]
 #[ignore = "takes minutes; see .ci/long"]
-fn kinds_are_told_for_long() {
+fn kinds_are_right_for_long() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
     let first = number("MAZURKA_SEED").unwrap_or(1_000_000);
     let programs = number("MAZURKA_PROGRAMS").unwrap_or(20_000);

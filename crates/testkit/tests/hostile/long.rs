@@ -14,7 +14,7 @@ use mazurka_testkit::features::{Feature, Pairs, features};
 use crate::commands::quiet;
 use crate::generators::Generator;
 use crate::harness::{Tallies, Tally};
-use crate::tour::{Report, Tour, look, tour};
+use crate::tour::{Report, Tour, expected_by_oracle, tour};
 
 /// The number of programs in a slice.
 const SLICE: u64 = 1_000;
@@ -24,7 +24,7 @@ pub struct LongRunSettings {
     pub generators: Vec<Generator>,
     pub seed: u64,
     pub programs: u64,
-    /// None: the state is not saved.
+    /// The file of the state; `None` if the state is not saved.
     state: Option<PathBuf>,
 }
 
@@ -69,7 +69,7 @@ pub fn long_run(settings: &LongRunSettings) -> Total {
             if !total.done.contains(&name) {
                 let lines = one_slice(generator, first, programs);
                 lines.lines().for_each(|line| total.add(line));
-                settings.keep(&lines);
+                settings.save(&lines);
             }
         }
     }
@@ -78,13 +78,13 @@ pub fn long_run(settings: &LongRunSettings) -> Total {
 
 impl LongRunSettings {
     /// Appends the lines of a slice to the state.
-    fn keep(&self, lines: &str) {
+    fn save(&self, lines: &str) {
         let Some(path) = &self.state else {
             return;
         };
         let file = fs::OpenOptions::new().create(true).append(true).open(path);
-        let kept = file.and_then(|mut file| file.write_all(lines.as_bytes()));
-        kept.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+        let saved = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+        saved.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
     }
 }
 
@@ -118,9 +118,9 @@ fn one_slice(generator: Generator, first: u64, programs: u64) -> String {
     let mut lines = pair_lines(&pairs);
     for (name, tally) in &report.tallies {
         let (name, milliseconds) = (name.replace(' ', "_"), (tally.seconds * 1e3) as u64);
-        let (asked, refused) = (tally.asked, tally.refused);
+        let (runs, refused) = (tally.runs, tally.refused);
         let (inconclusive, violated) = (tally.inconclusive, tally.violated);
-        let numbers = format!("{asked} {refused} {inconclusive} {violated} {milliseconds}");
+        let numbers = format!("{runs} {refused} {inconclusive} {violated} {milliseconds}");
         writeln!(lines, "tally {name} {numbers}").expect("memory");
     }
     writeln!(
@@ -136,22 +136,23 @@ fn pair_lines(pairs: &Pairs) -> String {
     let mut lines = String::new();
     for one in Feature::ALL {
         for other in Feature::ALL.into_iter().filter(|other| one <= *other) {
-            let (seen, violated) = pairs.counts(one, other);
-            if seen > 0 {
-                writeln!(lines, "pair {one:?} {other:?} {seen} {violated}").expect("memory");
+            let (programs, violated) = pairs.counts(one, other);
+            if programs > 0 {
+                writeln!(lines, "pair {one:?} {other:?} {programs} {violated}").expect("memory");
             }
         }
     }
     lines
 }
 
-/// Makes only the table, from what the oracle says about the generated programs; no command runs.
+/// Makes only the table, from the oracle's answers about the generated programs, without running a
+/// command.
 pub fn table(settings: &LongRunSettings) -> Total {
     let mut pairs = Pairs::default();
     for &generator in &settings.generators {
         for seed in settings.seed..settings.seed + settings.programs {
             if let Some(text) = generator.program(seed)
-                && let Ok(truth) = look(&text)
+                && let Ok(truth) = expected_by_oracle(&text)
             {
                 pairs.count(&features(&text), truth.violated());
             }
@@ -176,7 +177,7 @@ impl Total {
             }
             ["tally", name, ..] => {
                 let tally: &mut Tally = self.tallies.entry(name.replace('_', " ")).or_default();
-                tally.asked += number(2).unwrap_or(0);
+                tally.runs += number(2).unwrap_or(0);
                 tally.refused += number(3).unwrap_or(0);
                 tally.inconclusive += number(4).unwrap_or(0);
                 tally.violated += number(5).unwrap_or(0);
@@ -199,9 +200,9 @@ impl Total {
         self.wrong
     }
 
-    /// The commands that refused or left open every program.
+    /// The commands that refused, or were inconclusive on, every program.
     pub fn useless(&self) -> Vec<&str> {
-        let useless = |tally: &Tally| tally.asked == tally.refused + tally.inconclusive;
+        let useless = |tally: &Tally| tally.runs == tally.refused + tally.inconclusive;
         let found = self.tallies.iter().filter(|(_, tally)| useless(tally));
         found.map(|(name, _)| name.as_str()).collect()
     }
@@ -221,7 +222,7 @@ impl Total {
         missing
     }
 
-    /// Prints everything for people.
+    /// Prints all results.
     pub fn print(&self) {
         for (generator, [programs, compared, violated, wrong]) in &self.numbers {
             println!(
@@ -237,7 +238,8 @@ impl Total {
                 .pairs
                 .iter()
                 .filter(|(pair, _)| pair.0 == format!("{one:?}"));
-            let others = others.map(|(pair, [seen, bad])| format!("{} {seen}/{bad}", pair.1));
+            let others =
+                others.map(|(pair, [programs, bad])| format!("{} {programs}/{bad}", pair.1));
             println!("  {one:?}: {}", others.collect::<Vec<_>>().join(", "));
         }
         for (one, other, why) in ALLOWED {
@@ -249,7 +251,7 @@ impl Total {
     }
 }
 
-/// Pairs that need no violation, with the reason.
+/// Pairs for which no violation is required, with the reason.
 const ALLOWED: &[(Feature, Feature, &str)] = &[];
 
 fn allowed(one: Feature, other: Feature) -> Option<&'static str> {

@@ -1,5 +1,6 @@
 //! Compares every command with an oracle that shares nothing with the engines (docs/testing.md).
 
+mod answer;
 mod any_start;
 mod commands;
 mod expected;
@@ -11,7 +12,6 @@ mod long;
 mod metamorphic;
 mod planted;
 mod reach;
-mod seen;
 mod shrink;
 mod tour;
 
@@ -62,10 +62,10 @@ fn commands_agree_on_swarms() {
     slice(Generator::Swarm);
 }
 
-/// Conditions that the embedded solver decides only within a range, or not at all. A value that it
-/// did not find was once taken for impossible.
+/// Conditions that the embedded solver decides only within a range, or not at all. Values that it
+/// did not find were once assumed not to exist.
 #[test]
-fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
+fn undecided_conditions_are_not_assumed_impossible() {
     let all = [
         "var x: int ensures x + x + x != 7500000000 process { skip }",
         "var x: int requires x % 2 == 1 && x % 2 == 0 ensures x == 4 process { skip }",
@@ -77,7 +77,7 @@ fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
         "process { let a = input(int); assert a * 7 != 4906614995898 }",
     ];
     for text in all {
-        let fault = commands::quiet(|| tour::anything_wrong(text));
+        let fault = commands::quiet(|| tour::any_mistake(text));
         let wrong = fault.map(|fault| format!("{}: {}", fault.command, fault.what));
         assert_eq!(wrong, None, "{text}");
     }
@@ -86,7 +86,7 @@ fn what_the_solver_does_not_decide_is_not_taken_for_impossible() {
 /// Applies changes that must not matter to some programs of each generator.
 fn nothing_changes(first: u64, programs: u64, stride: u64) {
     let found = commands::quiet(|| {
-        let mut made: BTreeMap<String, u64> = BTreeMap::new();
+        let mut applied: BTreeMap<String, u64> = BTreeMap::new();
         for generator in Generator::ALL {
             for seed in (0..programs).map(|at| first + at * stride) {
                 let change = Change::ALL[(seed / 3 % 4) as usize];
@@ -96,7 +96,7 @@ fn nothing_changes(first: u64, programs: u64, stride: u64) {
                 let Some(_) = change.apply(&text, seed) else {
                     continue;
                 };
-                *made.entry(format!("{change:?}")).or_default() += 1;
+                *applied.entry(format!("{change:?}")).or_default() += 1;
                 if difference(&text, change, seed).is_some() {
                     let same = |text: &str| difference(text, change, seed).is_some();
                     let small = shrink::shrink(&text, same);
@@ -105,13 +105,13 @@ fn nothing_changes(first: u64, programs: u64, stride: u64) {
                 }
             }
         }
-        Ok(made)
+        Ok(applied)
     });
     match found {
         Err(what) => panic!("{what}"),
-        Ok(made) => {
-            println!("changes made: {made:?}");
-            assert_eq!(made.len(), 4, "every change was made");
+        Ok(applied) => {
+            println!("changes made: {applied:?}");
+            assert_eq!(applied.len(), 4, "every change was made");
         }
     }
 }
@@ -123,7 +123,7 @@ fn changes_that_must_not_matter_do_not() {
 
 /// `.ci/long` calls this.
 #[test]
-#[ignore = "takes as long as it is told to; see .ci/long"]
+#[ignore = "takes as long as its settings allow; see .ci/long"]
 fn commands_agree_for_long() {
     let settings = long::LongRunSettings::by_environment();
     let total = long::long_run(&settings);
@@ -137,7 +137,7 @@ fn commands_agree_for_long() {
 
 /// `.ci/long` calls this, too.
 #[test]
-#[ignore = "takes as long as it is told to; see .ci/long"]
+#[ignore = "takes as long as its settings allow; see .ci/long"]
 fn nothing_changes_for_long() {
     let settings = long::LongRunSettings::by_environment();
     nothing_changes(settings.seed, settings.programs, 1);
@@ -150,5 +150,8 @@ fn nothing_changes_for_long() {
 fn table_of_pairs() {
     let total = long::table(&long::LongRunSettings::by_environment());
     total.print();
-    assert!(total.missing().len() < 200, "the generators leave much out");
+    assert!(
+        total.missing().len() < 200,
+        "the generators miss many pairs"
+    );
 }

@@ -10,9 +10,9 @@ use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::ast::{Child, Expr, Item, ItemKind, Kind, Program, Stmt};
 use mazurka_testkit::oracle::{parse, print};
 
+use crate::answer::{CommandAnswer, Outcome};
 use crate::commands::{Command, Loaded, Size, attempt};
 use crate::expected::Stated;
-use crate::seen::{CommandAnswer, Outcome};
 use crate::shrink;
 
 /// A change to a program.
@@ -36,7 +36,7 @@ impl Change {
         Change::Procedure,
     ];
 
-    /// Returns the changed text; none if there is nothing to change.
+    /// Returns the changed text; `None` if there is nothing to change.
     pub fn apply(self, text: &str, seed: u64) -> Option<String> {
         let program = parse(text).ok()?;
         let mut rng = Rng::new(seed);
@@ -152,13 +152,13 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
     }
 }
 
-/// Returns what must stay the same, without lines or schedules.
-fn figures(command: &Command, seen: &CommandAnswer, stated: &Stated) -> String {
-    let counts = &seen.counts;
-    let sites = seen.failures.len();
+/// Returns the part of an answer that must stay the same, without lines or schedules.
+fn figures(command: &Command, answer: &CommandAnswer, stated: &Stated) -> String {
+    let counts = &answer.counts;
+    let sites = answer.failures.len();
     let (traces, deadlocks, failures) = (counts.traces, counts.deadlocks, counts.failures);
     let (finals, discarded) = (counts.final_states, counts.discarded);
-    let (verdict, agree) = (seen.verdict, seen.deterministic);
+    let (verdict, agree) = (answer.verdict, answer.deterministic);
     match command {
         Command::Explore(algorithm) if algorithm.compares_states() => {
             let deadlock = deadlocks > 0;
@@ -187,7 +187,7 @@ fn commands() -> Vec<Command> {
     all
 }
 
-/// Returns what a change changes although it must not.
+/// Returns the difference that a change makes to the answers of a command, if there is one.
 pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
     let program = parse(text).ok()?;
     let other = change.apply(text, seed)?;
@@ -202,18 +202,18 @@ pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
         return None;
     }
     for command in commands() {
-        let told = [&one, &two].map(|loaded| match attempt(&command, loaded, None) {
+        let answers = [&one, &two].map(|loaded| match attempt(&command, loaded, None) {
             Err(what) => what,
             Ok(Outcome::Refused(_)) => "refused".to_owned(),
-            Ok(Outcome::Answer(seen)) => {
-                if seen.exhaustive() || seen.verdict == Verdict::Violated {
-                    figures(&command, &seen, &stated)
+            Ok(Outcome::Answer(answer)) => {
+                if answer.exhaustive() || answer.verdict == Verdict::Violated {
+                    figures(&command, &answer, &stated)
                 } else {
                     String::new()
                 }
             }
         });
-        let [before, after] = &told;
+        let [before, after] = &answers;
         // If one of the two hit a bound, they are not compared.
         if before != after && !before.is_empty() && !after.is_empty() {
             return Some(format!(

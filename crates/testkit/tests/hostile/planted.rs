@@ -1,5 +1,5 @@
 //! Commands with planted defects that were once real. Half of the programs that CI tries must be
-//! enough to catch each of them.
+//! enough to catch each defect.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use mazurka_testkit::oracle::parse;
 use mazurka_testkit::planted::{forgets_idle, idle_in_first_run};
 use mazurka_testkit::{Dependence, Limit, machine, naive};
 
+use crate::answer::{CommandAnswer, Proof};
 use crate::commands::{Command, quiet};
 use crate::expected::{Stated, Unknown};
 use crate::generators::Generator;
 use crate::harness::Plant;
-use crate::seen::{CommandAnswer, Proof};
-use crate::tour::{Tour, first_caught, look};
+use crate::tour::{Tour, expected_by_oracle, first_caught};
 use crate::{STRIDE, ci};
 
 /// Tries the first half of the programs of CI, one generator after the other.
@@ -38,21 +38,21 @@ fn caught(name: &str, only: &str, plant: &Plant) {
     let Some((generator, (after, finding))) = found else {
         panic!("{name}: not caught by half of the programs of CI");
     };
-    let of = ci(generator);
-    println!("{name}: caught after {after} programs of {of} of {generator}\n{finding}");
-    assert!(after * 2 <= of);
+    let total = ci(generator);
+    println!("{name}: caught after {after} programs total {total} total {generator}\n{finding}");
+    assert!(after * 2 <= total);
 }
 
-fn forget(seen: &mut CommandAnswer) {
-    seen.failures.clear();
-    seen.deadlock = false;
-    seen.verdict = Verdict::Verified;
+fn remove_results(answer: &mut CommandAnswer) {
+    answer.failures.clear();
+    answer.deadlock = false;
+    answer.verdict = Verdict::Verified;
 }
 
 /// Defect 1: a child that makes no step in the first run is never run.
 #[test]
 fn a_process_left_out_of_the_preference_is_caught() {
-    caught("idle processes", "explore optimal", &|_, text, seen| {
+    caught("idle processes", "explore optimal", &|_, text, answer| {
         let Ok(mut machine) = machine(text) else {
             return;
         };
@@ -62,13 +62,13 @@ fn a_process_left_out_of_the_preference_is_caught() {
         let idle = idle_in_first_run(&mut machine);
         let some = forgets_idle(&mut machine, &idle);
         // Remove what the wrong engine misses from the answer.
-        let counts = &mut seen.counts;
+        let counts = &mut answer.counts;
         let lost = all.traces.difference(&some.traces).count() as u64;
         counts.traces = counts.traces.map(|traces| traces - lost);
         counts.final_states -= all.final_states.difference(&some.final_states).count() as u64;
         counts.deadlocks -= all.deadlocks.difference(&some.deadlocks).count() as u64;
         if some.failures.is_empty() && some.deadlocks.is_empty() {
-            forget(seen);
+            remove_results(answer);
         }
     });
 }
@@ -85,21 +85,21 @@ fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
     })
 }
 
-/// Defect 2: a failure that first occurs in a discarded test is dropped, and later tests do not
+/// Defect 2: a failure that first occurs in a discarded test is lost, because later tests do not
 /// report it again.
 #[test]
 fn a_failure_dropped_with_a_discarded_test_is_caught() {
-    caught("discarded tests", "unfold", &|command, text, seen| {
+    caught("discarded tests", "unfold", &|command, text, answer| {
         let (Command::Unfold(kind, seed), Ok(program)) =
             (command, Program::load("planted.maz", text, &[]))
         else {
             return;
         };
-        let mut kept: BTreeMap<_, bool> = BTreeMap::new();
+        let mut reported: BTreeMap<_, bool> = BTreeMap::new();
         let sink = &mut |_: u64, test: &RunRecord| {
             for step in failing(&test.run) {
                 let counts = test.run.ending != Ending::Discarded;
-                kept.entry(step).or_insert(counts);
+                reported.entry(step).or_insert(counts);
             }
         };
         let (kind, seed) = (*kind, *seed);
@@ -111,8 +111,8 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
                 sink,
             )
             .expect("a record");
-        if !kept.is_empty() && kept.values().all(|kept| !kept) && !seen.deadlock {
-            forget(seen);
+        if !reported.is_empty() && reported.values().all(|reported| !reported) && !answer.deadlock {
+            remove_results(answer);
         }
     });
 }
@@ -120,10 +120,10 @@ fn a_failure_dropped_with_a_discarded_test_is_caught() {
 /// Defect 3: results over unknown initial values are compared as if they were the same.
 #[test]
 fn results_that_are_not_compared_are_caught() {
-    caught("symbolic results", "explore", &|_, text, seen| {
+    caught("symbolic results", "explore", &|_, text, answer| {
         let unknown = parse(text).is_ok_and(|p| Stated::new(&p, text).starts_anywhere);
-        if unknown && seen.deterministic == Some(false) {
-            seen.deterministic = Some(true);
+        if unknown && answer.deterministic == Some(false) {
+            answer.deterministic = Some(true);
         }
     });
 }
@@ -137,8 +137,8 @@ fn assumes_first(text: &str) -> bool {
     let starts = |body: &[Stmt]| {
         let is_input = |kind: &Kind| matches!(kind, Kind::Let(.., Init::One(Expr::Input(_))));
         let mut rest = body.iter().skip_while(|stmt| is_input(&stmt.kind));
-        let asks = body.first().is_some_and(|stmt| is_input(&stmt.kind));
-        asks && matches!(rest.next().map(|stmt| &stmt.kind), Some(Kind::Assume(_)))
+        let has_input = body.first().is_some_and(|stmt| is_input(&stmt.kind));
+        has_input && matches!(rest.next().map(|stmt| &stmt.kind), Some(Kind::Assume(_)))
     };
     let mut items = program.items.iter();
     items.any(|item| matches!(&item.kind, ItemKind::Process(.., body) if starts(body)))
@@ -148,8 +148,8 @@ fn assumes_first(text: &str) -> bool {
 /// the failure was searched for again in a run that has no steps.
 #[test]
 fn an_internal_error_with_inputs_is_caught() {
-    caught("inputs", "check", &|_, text, seen| {
-        if assumes_first(text) && !seen.failures.is_empty() {
+    caught("inputs", "check", &|_, text, answer| {
+        if assumes_first(text) && !answer.failures.is_empty() {
             panic!("a failure does not come again");
         }
     });
@@ -170,9 +170,9 @@ fn an_internal_error_at_a_foreign_join_is_caught() {
 /// Defect 6: a false `requires` proves everything.
 #[test]
 fn a_proof_from_a_false_requires_is_caught() {
-    caught("false requires", "prove", &|_, text, seen| {
-        if let Err(Unknown::Impossible { .. }) = look(text) {
-            seen.proof = Some(Proof {
+    caught("false requires", "prove", &|_, text, answer| {
+        if let Err(Unknown::Impossible { .. }) = expected_by_oracle(text) {
+            answer.proof = Some(Proof {
                 proved: true,
                 refuted: false,
                 deadlock_free: Some(true),
@@ -181,11 +181,11 @@ fn a_proof_from_a_false_requires_is_caught() {
     });
 }
 
-/// Defect 6: `deadlock_free` reports what was proved so far, even if the goal is open.
+/// Defect 6: `deadlock_free` has the result so far, even if the goal is open.
 #[test]
 fn freedom_from_deadlocks_of_an_open_goal_is_caught() {
-    caught("open goals", "prove", &|_, _, seen| {
-        if let Some(proof) = &mut seen.proof
+    caught("open goals", "prove", &|_, _, answer| {
+        if let Some(proof) = &mut answer.proof
             && !proof.proved
         {
             proof.deadlock_free = Some(true);
@@ -201,20 +201,20 @@ fn large_numbers(text: &str) -> bool {
         .any(|number| number > 1 << 31)
 }
 
-/// The embedded solver decides `int` within a few bits, and a value that it does not find there is
-/// taken for impossible.
+/// Defect: the embedded solver decides `int` within a few bits, and values beyond are assumed not
+/// to exist.
 #[test]
 fn answers_within_a_range_taken_for_all_are_caught() {
     for command in ["check", "explore", "symbolic", "unfold"] {
-        caught("within a range", command, &|_, text, seen| {
+        caught("within a range", command, &|_, text, answer| {
             if large_numbers(text) {
-                forget(seen);
-                seen.bounds.clear();
+                remove_results(answer);
+                answer.bounds.clear();
             }
         });
     }
-    caught("within a range", "prove", &|_, text, seen| {
-        if let Some(proof) = &mut seen.proof
+    caught("within a range", "prove", &|_, text, answer| {
+        if let Some(proof) = &mut answer.proof
             && large_numbers(text)
         {
             (proof.proved, proof.refuted) = (true, false);
@@ -222,11 +222,11 @@ fn answers_within_a_range_taken_for_all_are_caught() {
     });
 }
 
-/// An engine that explores nothing would be right about every verified program.
+/// Defect: an engine that explores nothing, which is right about every verified program.
 #[test]
 fn a_command_that_verifies_everything_is_caught() {
     for algorithm in Algorithm::ALL {
         let only = Command::Explore(*algorithm).name();
-        caught(&only, &only, &|_, _, seen| forget(seen));
+        caught(&only, &only, &|_, _, answer| remove_results(answer));
     }
 }

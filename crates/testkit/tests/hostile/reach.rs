@@ -9,19 +9,19 @@ use mazurka::unfold::NetKind;
 use mazurka::{Algorithm, quietly};
 use mazurka_testkit::Rng;
 
+use crate::answer::State;
 use crate::commands::{Command, Loaded, options};
 use crate::expected::{Expected, Stated, literal};
-use crate::seen::State;
 
 /// The maximal number of runs that are examined for a question.
 const RUNS: u64 = 200;
 
-/// Returns commands that ask for a state, and whether it is reachable.
+/// Returns commands that search for a state, and whether the state is reachable.
 pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, bool)> {
     let mut rng = Rng::new(seed);
-    let mut asked = Vec::new();
+    let mut questions = Vec::new();
     if truth.open() || truth.endless || seed % 2 == 1 {
-        return asked;
+        return questions;
     }
     let (net, method) = match rng.below(4) {
         0 => (NetKind::Replicated, Method::Search),
@@ -30,7 +30,7 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
         _ => (NetKind::Contextual, Method::Search),
     };
     let mut ask = |property: String, yes: bool| {
-        asked.push((Command::Reach(net, method, seed % 8, property), yes));
+        questions.push((Command::Reach(net, method, seed % 8, property), yes));
     };
     ask("deadlock".to_owned(), truth.deadlock);
     let finals: Vec<&State> = truth.observed.iter().collect();
@@ -40,13 +40,13 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
         ask(is(state, &truth.stated), true);
     }
     let Some(points) = loaded.points() else {
-        return asked;
+        return questions;
     };
     if let Some(point) = rng.pick(&points.iter().collect::<Vec<_>>()) {
         ask(at(point), true);
     }
-    // A state in which no process is at any of the points is one in which all have ended. It is
-    // final if nothing halts a process.
+    // If no process is at any of the points, all processes have ended. The state is final if
+    // nothing halts a process.
     if !truth.is_faulty() && !truth.discarded {
         let ended: Vec<String> = points
             .iter()
@@ -63,12 +63,12 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
             }) as i128;
             let mut wanted = ended.clone();
             wanted.push(format!("{name} == {}", literal(name, other, &truth.stated)));
-            let there = |state: &&State| state.iter().any(|(n, v)| n == name && *v == other);
-            ask(wanted.join(" && "), finals.iter().any(there));
+            let holds = |state: &&State| state.iter().any(|(n, v)| n == name && *v == other);
+            ask(wanted.join(" && "), finals.iter().any(holds));
             break;
         }
     }
-    asked
+    questions
 }
 
 fn is(state: &State, stated: &Stated) -> String {
@@ -83,7 +83,7 @@ fn at((process, line): &(String, usize)) -> String {
 }
 
 impl Loaded {
-    /// Where processes are before their steps; none if there are too many runs.
+    /// Returns the points of processes before their steps; `None` if there are too many runs.
     fn points(&self) -> Option<BTreeSet<(String, usize)>> {
         let program = self.concrete()?;
         let mut points = BTreeSet::new();

@@ -198,7 +198,7 @@ fn simplify(mut now: Vec<String>, wrong: &impl Fn(&str) -> bool) -> Vec<String> 
 }
 
 #[test]
-fn what_is_wrong_stays_and_the_rest_goes() {
+fn the_mistake_stays_and_the_rest_is_removed() {
     let program = "var x: int = 7 // a comment\nprocess { if x > 3 { x := 5; error } }";
     let small = shrink(program, |text| {
         text.contains("error") && text.contains("process")

@@ -62,7 +62,7 @@ pub struct Report {
     pub tallies: Tallies,
     /// The number of programs that some command gets wrong.
     pub wrong: u64,
-    /// Some of them.
+    /// Some of the wrong programs.
     pub findings: Vec<Finding>,
     /// The number of wrong programs of a kind: the command, and its mistake without the numbers.
     kinds: BTreeMap<String, u64>,
@@ -88,8 +88,8 @@ fn limits() -> Limits {
     }
 }
 
-/// Asks the oracle.
-pub fn look(text: &str) -> Result<Expected, Unknown> {
+/// Returns the true behaviour by the oracle.
+pub fn expected_by_oracle(text: &str) -> Result<Expected, Unknown> {
     Expected::by_oracle(text, &limits())
 }
 
@@ -107,7 +107,9 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
             eprintln!("{seed}:\n{text}");
         }
         report.programs += 1;
-        let truth = timed("(oracle)", &mut report.tallies, || look(&text));
+        let truth = timed("(oracle)", &mut report.tallies, || {
+            expected_by_oracle(&text)
+        });
         match &truth {
             Ok(truth) => {
                 report.compared += 1;
@@ -135,8 +137,8 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
     report
 }
 
-/// Finds the first program that exposes a planted defect: the command without the defect gets it
-/// right. Returns how many programs were tried, too.
+/// Finds the first program that exposes a planted defect, and on which the command without the
+/// defect is right. Also returns the number of programs tried.
 pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Finding)> {
     let none = &mut Tallies::new();
     let plain = Trial {
@@ -148,7 +150,7 @@ pub fn first_caught(wanted: &Tour, only: &str, plant: &Plant) -> Option<(u64, Fi
         ..plain
     };
     for (after, (seed, text)) in wanted.texts().enumerate() {
-        let truth = look(&text);
+        let truth = expected_by_oracle(&text);
         let found = wrong_with(&truth, &text, seed, planted, none);
         let Some(found) = found else {
             continue;
@@ -188,17 +190,23 @@ fn wrong_with(
     }
 }
 
-/// Returns what any of the commands gets wrong about a text.
-pub fn anything_wrong(text: &str) -> Option<Fault> {
-    // The seed decides which commands are asked.
+/// Returns a mistake of any command about a text.
+pub fn any_mistake(text: &str) -> Option<Fault> {
+    // The seed decides which commands are run.
     (0..60).find_map(|seed| wrong(text, seed, "", None))
 }
 
-/// Returns what a command gets wrong about a text, if the oracle knows the truth.
+/// Returns a mistake of a command about a text, if the oracle knows the truth.
 fn wrong(text: &str, seed: u64, only: &str, plant: Option<&Plant>) -> Option<Fault> {
     let only = Some(only);
     let trial = Trial { only, plant };
-    wrong_with(&look(text), text, seed, trial, &mut Tallies::new())
+    wrong_with(
+        &expected_by_oracle(text),
+        text,
+        seed,
+        trial,
+        &mut Tallies::new(),
+    )
 }
 
 fn shrunk(

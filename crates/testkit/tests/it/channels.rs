@@ -27,8 +27,8 @@ fn searched(text: &str, algorithm: Algorithm) -> Findings {
         limits: Limits::default(),
         goal: Goal::Everything,
     };
-    let go_on = &mut |_: &_| ControlFlow::Continue(());
-    search.run(&mut machine(text).expect("a program"), go_on, &mut ())
+    let keep_going = &mut |_: &_| ControlFlow::Continue(());
+    search.run(&mut machine(text).expect("a program"), keep_going, &mut ())
 }
 
 fn repeat(program: &mut Machine, event: &Event) -> Option<Event> {
@@ -65,8 +65,8 @@ fn independent_neighbours_commute() {
             let depth = run.len();
             let (one, other) = (run[depth - 2].clone(), run[depth - 1].clone());
             for enabling in &other.enabled_by {
-                let made = run[..depth - 1].iter().rev();
-                let mut own = made.filter(|event| event.process == enabling.process);
+                let earlier_events = run[..depth - 1].iter().rev();
+                let mut own = earlier_events.filter(|event| event.process == enabling.process);
                 let found = own.nth(enabling.back as usize - 1);
                 assert!(found.is_some_and(|event| enabling.is(event)), "{text}");
             }
@@ -212,7 +212,7 @@ fn workers_find_the_same() {
             };
             let shared = search.share(&workers, &mut |_| ControlFlow::Continue(()));
             let alone = searched(&text, Algorithm::Optimal);
-            let of = |found: &Findings| {
+            let figures = |found: &Findings| {
                 let counts = found.counts;
                 let traces = counts.traces.unwrap_or(counts.executions);
                 (
@@ -223,8 +223,8 @@ fn workers_find_the_same() {
                 )
             };
             assert_eq!(
-                of(&shared),
-                of(&alone),
+                figures(&shared),
+                figures(&alone),
                 "seed {seed}, {algorithm:?}:\n{text}"
             );
         }
@@ -256,9 +256,9 @@ fn a_stream_is_one_trace() {
     assert_eq!(executions(text, Algorithm::Optimal), 2);
 }
 
-/// An operation that looks at both ends depends on the order of a send and a receive.
+/// An operation on both ends depends on the order of a send and a receive.
 #[test]
-fn both_ends_are_looked_at() {
+fn operations_on_both_ends_are_dependent() {
     let with = |third: &str| {
         format!(
             "chan c[2]: int var x: int = 0 process {{ c ! 1; c ! 2 }}

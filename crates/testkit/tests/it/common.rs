@@ -1,4 +1,4 @@
-//! What the random tests share.
+//! Common functions of the random tests.
 
 use std::ops::ControlFlow;
 use std::panic;
@@ -15,8 +15,8 @@ use mazurka_testkit::{Dependence, Limit, States, Summary, machine, naive, shrink
 
 /// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
 pub fn programs(default: u64) -> u64 {
-    let told = std::env::var("MAZURKA_PROGRAMS").ok();
-    told.and_then(|n| n.parse().ok()).unwrap_or(default)
+    let setting = std::env::var("MAZURKA_PROGRAMS").ok();
+    setting.and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
 /// Runs a closure whose panics are caught and not printed. The hook belongs to the whole process,
@@ -37,8 +37,8 @@ pub fn truth(text: &str, limit: Limit) -> Option<Summary> {
     (!found.lost).then_some(found)
 }
 
-/// Shrinks a program about which something is wrong, and panics with it. `title` names what gets it
-/// wrong, and the seed of the program.
+/// Shrinks a program on which a mistake occurs, and panics with it. `title` names the engine that
+/// makes the mistake, and the seed of the program.
 pub fn panic_with_smallest(
     title: &str,
     program: &tree::Program,
@@ -64,7 +64,7 @@ pub fn search(program: &mut Machine, algorithm: Algorithm, observer: &mut States
 
 /// Whether an engine that merges states has found exactly the states of the program, and counts
 /// them.
-pub fn finds_all_states(found: &Findings, seen: &States, truth: &States) -> bool {
+pub fn has_found_all_states(found: &Findings, seen: &States, truth: &States) -> bool {
     seen == truth
         && found.stopped == StopReason::Complete
         && found.counts.traces.is_none()
@@ -78,8 +78,8 @@ pub fn follow<E: Execution>(program: &mut E, schedule: &Schedule) {
     for step in &schedule.0 {
         let process = program.processes().find(&step.process);
         let process = process.expect("it is met");
-        let made = program.step(process, &step.outcomes);
-        made.expect("it is possible");
+        let stepped = program.step(process, &step.outcomes);
+        stepped.expect("it is possible");
     }
 }
 
@@ -95,8 +95,8 @@ pub fn holds_now(property: &Property, machine: &Machine) -> bool {
     property.holds(&|cell| machine.value(cell), &at) && (!property.deadlock() || deadlocked())
 }
 
-/// Whether `reach` finds a state with a property; the run that it shows is checked. None if it did
-/// not search everything.
+/// Whether `reach` finds a state with a property; the run that it shows is checked. `None` if it
+/// did not search everything.
 pub fn reaches(text: &str, wanted: &str, net: Unfold, method: Method) -> Option<bool> {
     let program = Program::load("random.maz", text, &[]).expect("a program");
     let state = StateProperty::read(text, &[], wanted).expect("a property");

@@ -9,7 +9,7 @@ use mazurka::{Limits, Options, Program, quietly};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{self, Answer, Truth, judge};
 
-/// A program with placeholders for its values, and which processes ask for an input.
+/// A program with placeholders for its values, and for each process whether it has an input.
 struct Template {
     /// `INPUT` is the placeholder for the input of a process.
     text: String,
@@ -178,7 +178,7 @@ fn holds(formula: &str, values: &Values) -> bool {
     }
 }
 
-/// A property to ask for, and how to read it off the oracle's answer for known values.
+/// A property, and how to read it from the oracle's answer for known values.
 type Property = (&'static str, fn(&Truth) -> bool);
 
 fn value(truth: &[(String, i128)], name: &str) -> i128 {
@@ -230,17 +230,18 @@ fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
             other => return Err(format!("{other:?}\n{concrete}")),
         };
         let idle = truth.final_states.is_empty() && !truth.deadlock && truth.failures.is_empty();
-        // All runs are discarded, but a failure happens earlier: it counts, the runs do not.
+        // All runs are discarded, but a failure happens before that: the failure counts, the runs
+        // do not.
         let only_failures = truth.final_states.is_empty()
             && !truth.deadlock
             && !truth.failures.is_empty()
             && truth.discarded
             && name != "failure";
-        let says = |formula: &Option<String>| {
+        let holds_here = |formula: &Option<String>| {
             let formula = formula.as_ref();
             formula.is_some_and(|formula| holds(formula, &values))
         };
-        let (discarded, unknown) = (says(&found.all_discarded), says(&found.unknown));
+        let (discarded, unknown) = (holds_here(&found.all_discarded), holds_here(&found.unknown));
         let (yes, no) = (holds(&found.holds, &values), holds(&found.fails, &values));
         all += 1;
         let fault = match () {
@@ -250,7 +251,7 @@ fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
                 (yes || no).then_some("known and unknown")
             }
             () if yes == no => Some("neither or both"),
-            // No run counts, which was not found within the limit.
+            // No run counts, but the search within the limit has not found that.
             () if idle && depth.is_some() => None,
             () if idle => Some("no run counts"),
             () => (yes != truly(&truth)).then_some("not so"),
@@ -279,9 +280,9 @@ fn all_are_right(first: u64, count: u64) {
     let (mut open, mut all, mut programs_open) = (0, 0, 0);
     for seed in first..first + count {
         match faults(seed, None) {
-            Ok((left, looked)) => {
+            Ok((left, total)) => {
                 open += left;
-                all += looked;
+                all += total;
                 programs_open += u64::from(left > 0);
             }
             Err(fault) => panic!("{fault}"),
@@ -307,9 +308,9 @@ fn conditions_within_a_depth_are_right_on_both_sides() {
     let (mut open, mut all) = (0, 0);
     for seed in 0..programs(60) {
         match faults(seed, Some(2 + seed % 4)) {
-            Ok((left, looked)) => {
+            Ok((left, total)) => {
                 open += left;
-                all += looked;
+                all += total;
             }
             Err(fault) => panic!("{fault}"),
         }

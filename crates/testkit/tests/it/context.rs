@@ -1,12 +1,12 @@
-//! Context-sensitive exploration loses nothing that counts, with any combination of its switches,
-//! and tries exponentially fewer orders.
+//! Context-sensitive exploration loses no results, with any combination of its switches, and tries
+//! exponentially fewer orders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{finds_all_states, programs, search};
+use crate::common::{has_found_all_states, programs, search};
 use mazurka_core::{
     Access, Bound, Claims, Execution, Fingerprint, Limits, Promises, Semantics, StopReason,
 };
@@ -16,7 +16,7 @@ use mazurka_testkit::{
     Config, Limit, States, Visit, assert_right, every_run, every_state, generate, machine, variants,
 };
 
-/// What the engine gets wrong about a program.
+/// Returns the mistake of the engine on a program, if there is one.
 pub fn wrong(text: &str) -> Option<String> {
     let truth = every_state(&mut machine(text).ok()?, Limit::default())?;
     if truth.lost {
@@ -27,7 +27,7 @@ pub fn wrong(text: &str) -> Option<String> {
         let algorithm = Algorithm::Context(variant);
         let found = search(&mut machine(text).ok()?, algorithm, &mut seen);
         seen.add_sites(&found);
-        if !finds_all_states(&found, &seen, &truth) {
+        if !has_found_all_states(&found, &seen, &truth) {
             let counts = found.counts;
             return Some(format!(
                 "{variant:?} {counts:?}\nfound {seen:?}\nis {truth:?}"
@@ -137,7 +137,7 @@ fn as_printed_it_loses_a_state_of_each_program_of_the_erratum() {
 /// Steps that commute where they are made: there is one execution. The number of cut runs doubles
 /// with each process, while the number of traces is multiplied.
 #[test]
-fn it_pays() {
+fn commuting_steps_have_one_execution() {
     for n in 3..=7u32 {
         let cut = u64::from(n - 2) * (1 << (n - 1)) + 1;
         let many = |process: &str| process.repeat(n as usize);
@@ -181,7 +181,7 @@ fn on_wakeup_trees() {
     );
 }
 
-/// Independent parts are not multiplied: a cut is no reason to try everything again.
+/// Independent parts are not multiplied: after a cut not everything is tried again.
 #[test]
 fn cuts_stay_where_they_are() {
     for pairs in 1..=6u32 {
@@ -197,7 +197,7 @@ fn cuts_stay_where_they_are() {
 
 /// `Promises::future` may claim too much, but never too little.
 #[test]
-fn what_a_process_does_was_in_its_future() {
+fn steps_are_in_the_future_of_their_processes() {
     let limit = Limit {
         executions: 2_000,
         depth: 120,
@@ -226,15 +226,16 @@ fn what_a_process_does_was_in_its_future() {
                 let Some(event) = program.events().last() else {
                     return futures.push(future(program));
                 };
-                // A process that is not born yet belongs to the future of its ancestors.
-                let mut who = vec![event.process];
+                // The steps of a process that does not exist yet belong to the future of its
+                // ancestors.
+                let mut owners = vec![event.process];
                 for earlier in program.events().iter().rev() {
-                    if earlier.spawned.contains(who.last().expect("a process")) {
-                        who.push(earlier.process);
+                    if earlier.spawned.contains(owners.last().expect("a process")) {
+                        owners.push(earlier.process);
                     }
                 }
                 for before in &futures {
-                    let known = who.iter().filter_map(|p| before.get(p.index()));
+                    let known = owners.iter().filter_map(|p| before.get(p.index()));
                     let all: Vec<Access> = known.flatten().copied().collect();
                     let foreseen = |claim: &Access| all.iter().any(|wide| covers(wide, claim));
                     assert!(event.claims.iter().all(foreseen), "{event:?}\n{text}");
@@ -436,8 +437,9 @@ fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
 
 /// The CPU time of this thread in nanoseconds, which other load on the machine hardly affects.
 fn cpu_time() -> u64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("this is for Linux");
-    let first = told.split_whitespace().next().expect("three numbers");
+    let statistics =
+        std::fs::read_to_string("/proc/thread-self/schedstat").expect("this is for Linux");
+    let first = statistics.split_whitespace().next().expect("three numbers");
     first.parse().expect("a number")
 }
 

@@ -11,10 +11,10 @@ use mazurka_testkit::oracle::{Answer, Limits, judge};
 
 const COVERS: usize = 4;
 
-struct Author(Rng);
+struct ProgramWriter(Rng);
 
-impl Author {
-    fn of(&mut self, all: &[&str]) -> String {
+impl ProgramWriter {
+    fn any_of(&mut self, all: &[&str]) -> String {
         (*self.0.pick(all).expect("not empty")).to_owned()
     }
 
@@ -34,14 +34,18 @@ impl Author {
             "x + y > 3",
         ];
         match self.0.below(4) {
-            0 => format!("{} && {}", self.of(&simple), self.of(&simple)),
-            1 => format!("({} || {}) && x != y", self.of(&simple), self.of(&simple)),
-            _ => self.of(&simple),
+            0 => format!("{} && {}", self.any_of(&simple), self.any_of(&simple)),
+            1 => format!(
+                "({} || {}) && x != y",
+                self.any_of(&simple),
+                self.any_of(&simple)
+            ),
+            _ => self.any_of(&simple),
         }
     }
 
     fn simple(&mut self) -> String {
-        self.of(&[
+        self.any_of(&[
             "x := 1",
             "x := y + 1",
             "x := x + 1",
@@ -100,7 +104,8 @@ impl Author {
     }
 }
 
-/// Returns what a record says about the covers; none if one is open. The runs must reach them.
+/// Returns whether each cover is reached, according to a record; `None` if a cover is open. The
+/// runs must reach them.
 fn covered(text: &str, record: &Record) -> Option<Vec<bool>> {
     let code = compile(&load(text, &[]).expect("a program"), text).expect("nothing to refuse");
     assert_eq!(record.covers.len(), COVERS, "{text}");
@@ -130,16 +135,16 @@ fn compare(first: u64, programs: u64) -> [u64; 2] {
     let mut found = [0; 2];
     let mut compared = 0;
     for seed in first..first + programs {
-        let text = Author(Rng::new(seed)).program();
+        let text = ProgramWriter(Rng::new(seed)).program();
         let truth = match judge(&text, &Limits::default()) {
             Answer::Truth(truth) => truth,
             Answer::TooLarge => continue,
             other => panic!("{other:?}\n{text}"),
         };
         let program = Program::load("random.maz", &text, &[]).expect("a right program");
-        for (who, record) in records(&program) {
+        for (engine, record) in records(&program) {
             if let Some(covers) = covered(&text, &record) {
-                assert_eq!(covers, truth.covers, "{who}, seed {seed}\n{text}");
+                assert_eq!(covers, truth.covers, "{engine}, seed {seed}\n{text}");
                 compared += 1;
             }
         }

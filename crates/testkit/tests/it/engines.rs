@@ -10,14 +10,14 @@ use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machi
 
 /// The engines that tell traces apart, without brute force. `MAZURKA_ALGORITHM` selects one.
 fn engines() -> Vec<Algorithm> {
-    let told = std::env::var("MAZURKA_ALGORITHM").ok();
-    let wanted = |algorithm: &Algorithm| match &told {
+    let selected = std::env::var("MAZURKA_ALGORITHM").ok();
+    let wanted = |algorithm: &Algorithm| match &selected {
         Some(name) => algorithm.name() == name,
         None => ["sleep", "dpor", "source", "optimal"].contains(&algorithm.name()),
     };
     let all = Algorithm::ALL.iter().chain([&Algorithm::DporAwake]);
     let all: Vec<_> = all.copied().filter(wanted).collect();
-    assert!(!all.is_empty(), "no such engine: {told:?}");
+    assert!(!all.is_empty(), "no such engine: {selected:?}");
     all
 }
 

@@ -28,18 +28,18 @@ impl ProgramPiece {
     }
 }
 
-struct Author {
+struct ProgramWriter {
     rng: Rng,
     labels: u32,
 }
 
-impl Author {
-    fn of(&mut self, all: &[&str]) -> String {
+impl ProgramWriter {
+    fn any_of(&mut self, all: &[&str]) -> String {
         (*self.rng.pick(all).expect("not empty")).to_owned()
     }
 
     fn ghost(&mut self) -> String {
-        self.of(&[
+        self.any_of(&[
             "g := g + 1",
             "g := x",
             "h[l % 2] := g",
@@ -49,7 +49,7 @@ impl Author {
     }
 
     fn condition(&mut self) -> String {
-        self.of(&[
+        self.any_of(&[
             "x == 0",
             "even(x)",
             "w & 3 == 1",
@@ -65,7 +65,7 @@ impl Author {
 
     /// Returns one step that does not wait and chooses nothing.
     fn simple(&mut self) -> String {
-        self.of(&[
+        self.any_of(&[
             "x := x + 1",
             "x := 1 - x",
             "a[x % 2] := 1",
@@ -87,12 +87,12 @@ impl Author {
     fn waits(&mut self) -> String {
         let test = self.condition();
         match self.rng.below(10) {
-            0 | 1 => self.of(&["c ! 3", "c ! x", "c ! l"]),
-            2 | 3 => self.of(&["c ? l", "c ? x", "c ? a[1]"]),
-            4 => self.of(&["d ! Msg(from: l, kind: s)", "d ! m"]),
+            0 | 1 => self.any_of(&["c ! 3", "c ! x", "c ! l"]),
+            2 | 3 => self.any_of(&["c ? l", "c ? x", "c ? a[1]"]),
+            4 => self.any_of(&["d ! Msg(from: l, kind: s)", "d ! m"]),
             5 => "d ? m".to_owned(),
-            6 => self.of(&["acquire(p)", "release(p)"]),
-            7 => self.of(&["ok := try c ! 7", "ok := try d ? m", "ok := try acquire(p)"]),
+            6 => self.any_of(&["acquire(p)", "release(p)"]),
+            7 => self.any_of(&["ok := try c ! 7", "ok := try d ? m", "ok := try acquire(p)"]),
             _ => format!("{test} |> {}", self.simple()),
         }
     }
@@ -118,8 +118,8 @@ impl Author {
             }
             5 => {
                 let (test, other) = (self.condition(), self.simple());
-                let gate = self.of(&["c ? l", "c ! 9", "d ? m", "acquire(p)"]);
-                let last = self.of(&["", " [] else |> { skip }"]);
+                let gate = self.any_of(&["c ? l", "c ! 9", "d ? m", "acquire(p)"]);
+                let last = self.any_of(&["", " [] else |> { skip }"]);
                 ProgramPiece::same(&format!(
                     "select {{ {gate} |> {{ {other} }} [] {test} |> {{ skip }}{last} }}"
                 ))
@@ -142,8 +142,8 @@ impl Author {
         let mut head = String::from(
             "enum State { Idle, Busy, Done }\nstruct Msg { from: int, kind: State }\n",
         );
-        head += &format!("chan c[{}]: int\n", self.of(&["1", "2", "..", "..1"]));
-        head += &format!("chan d[{}]: Msg\n", self.of(&["1", "2", ".."]));
+        head += &format!("chan c[{}]: int\n", self.any_of(&["1", "2", "..", "..1"]));
+        head += &format!("chan d[{}]: Msg\n", self.any_of(&["1", "2", ".."]));
         head += "fn even(v: int): bool { v % 2 == 0 }\nproc bump(n: int) { x := x + n }\n";
         head += "var x: int = 0\nvar w: u8 = 1\nvar a: int[2] = 0\nvar t: atomic int = 0\nvar s: State = Idle\n";
         head += "var m: Msg = Msg(from: 0, kind: Idle)\nlock k\nrwlock r\n";
@@ -151,14 +151,14 @@ impl Author {
         // The oracle supports invariants over variables only.
         let claims = ["x < 2", "g < 3", "w != 3", "h[1] == 0"];
         if self.rng.percent(60) {
-            head += &format!("ensures {}\n", self.of(&claims));
+            head += &format!("ensures {}\n", self.any_of(&claims));
         }
         if self.rng.percent(30) {
-            head += &format!("invariant {}\n", self.of(&claims));
+            head += &format!("invariant {}\n", self.any_of(&claims));
         }
         for _ in 0..2 {
             let covers = ["g == 2", "x == 2 && w & 2 == 2", "len(c) == 2", "h[1] == 1"];
-            head += &format!("cover {}\n", self.of(&covers));
+            head += &format!("cover {}\n", self.any_of(&covers));
         }
         let ghosts = "var g: int = 0\nvar h: int[2] = 0\n";
         let mut all = ProgramPiece {
@@ -182,7 +182,7 @@ impl Author {
 fn compare(first: u64, programs: u64) -> [u64; 5] {
     let mut counts = [0; 5];
     for seed in first..first + programs {
-        let author = Author {
+        let author = ProgramWriter {
             rng: Rng::new(seed ^ 0x6576_6572_7974_6869),
             labels: 0,
         };
@@ -203,13 +203,13 @@ fn compare(first: u64, programs: u64) -> [u64; 5] {
         let program = Program::load("random.maz", &text, &[]);
         let program = program.unwrap_or_else(|mistakes| panic!("{mistakes:?}\n{text}"));
         let fails = !truth.failures.is_empty();
-        for (who, record) in records(&program) {
-            let told = |kind: Kind| record.witnesses.iter().any(|shown| shown.kind == kind);
-            let seen = (told(Kind::Failure), told(Kind::Deadlock));
-            let context = || format!("{who}, seed {seed}\n{text}\n{}", both.plain);
+        for (engine, record) in records(&program) {
+            let has_witness = |kind: Kind| record.witnesses.iter().any(|shown| shown.kind == kind);
+            let seen = (has_witness(Kind::Failure), has_witness(Kind::Deadlock));
+            let context = || format!("{engine}, seed {seed}\n{text}\n{}", both.plain);
             let limit = |bound: &Bound| matches!(bound, Bound::MaxMessages(_));
             if record.scope.bounds.iter().any(limit) {
-                // The limit was hit, but what was found is real.
+                // The limit was hit, but the findings are real.
                 assert!(!seen.0 || fails, "{}", context());
                 assert!(!seen.1 || truth.deadlock, "{}", context());
                 counts[3] += 1;

@@ -58,7 +58,7 @@ fn walk(program: &mut Machine, shows: &dyn Fn(&Machine) -> Option<bool>, all: &m
 
 type Pair = [(String, usize); 2];
 
-fn has(run: &[(String, usize)], orders: &[Pair]) -> bool {
+fn has_orders(run: &[(String, usize)], orders: &[Pair]) -> bool {
     let at = |step: &(String, usize)| run.iter().position(|known| known == step);
     orders.iter().all(|[first, second]| {
         let (first, second) = (at(first), at(second));
@@ -67,7 +67,7 @@ fn has(run: &[(String, usize)], orders: &[Pair]) -> bool {
 }
 
 #[test]
-fn orders_that_are_told_bring_the_violation_about() {
+fn the_explained_orders_cause_the_violation() {
     let (mut explained, mut of_two) = (0, 0);
     for seed in 0..programs(250) {
         let text = generate(seed, &Config::default()).to_string();
@@ -115,15 +115,15 @@ fn orders_that_are_told_bring_the_violation_about() {
             .map(|pair| [name(&pair.first), name(&pair.second)])
             .collect();
         for (run, shown) in &runs {
-            let as_told = has(run, &orders);
+            let as_told = has_orders(run, &orders);
             assert!(
                 !as_told || *shown,
                 "seed {seed}: {run:?} {orders:?}\n{text}"
             );
         }
         assert!(
-            runs.iter().any(|(run, _)| has(run, &orders)),
-            "seed {seed}: no run has {orders:?}\n{text}"
+            runs.iter().any(|(run, _)| has_orders(run, &orders)),
+            "seed {seed}: no run has_orders {orders:?}\n{text}"
         );
         explained += 1;
         if orders.len() < 2 {
@@ -146,8 +146,8 @@ fn orders_that_are_told_bring_the_violation_about() {
             for second in &steps[at + 1..] {
                 let pair = [[first.clone(), second.clone()]];
                 let enough = first.0 != second.0
-                    && !others().any(|(run, _)| has(run, &pair))
-                    && runs.iter().any(|(run, _)| has(run, &pair));
+                    && !others().any(|(run, _)| has_orders(run, &pair))
+                    && runs.iter().any(|(run, _)| has_orders(run, &pair));
                 assert!(!enough, "seed {seed}: {pair:?} is enough\n{text}");
             }
         }

@@ -5,7 +5,7 @@ use mazurka_lang::{format, load};
 use mazurka_testkit::swarm::{kinds, messages, models, swarm, synchronised};
 
 #[test]
-fn random_programs_stay_what_they_are() {
+fn random_programs_are_not_changed() {
     let generators: [fn(u64) -> String; 5] = [swarm, models, kinds, messages, synchronised];
     for seed in 0..programs(100) {
         for generator in generators {

@@ -32,15 +32,15 @@ impl ProgramPiece {
     }
 }
 
-struct Author {
+struct ProgramWriter {
     rng: Rng,
     access: bool,
     /// The number of locals made for the plain program.
     tests: u64,
 }
 
-impl Author {
-    fn of(&mut self, all: &[&str]) -> String {
+impl ProgramWriter {
+    fn any_of(&mut self, all: &[&str]) -> String {
         (*self.rng.pick(all).expect("not empty")).to_owned()
     }
 
@@ -58,9 +58,9 @@ impl Author {
             "a[l % 2] := l",
             "h := 6 / (g + 1)",
         ];
-        let mut all = self.of(&one);
+        let mut all = self.any_of(&one);
         if self.rng.percent(25) {
-            all = format!("{all}; {}", self.of(&one));
+            all = format!("{all}; {}", self.any_of(&one));
         }
         if self.rng.percent(20) {
             all = format!("if l == 1 {{ {all} }}");
@@ -69,15 +69,15 @@ impl Author {
     }
 
     fn condition(&mut self) -> String {
-        self.of(&["x == 0", "x == 1", "y < 2", "x != y", "y == 1"])
+        self.any_of(&["x == 0", "x == 1", "y < 2", "x != y", "y == 1"])
     }
 
-    /// Returns one step, perhaps with ghosts behind it.
+    /// Returns one step, perhaps with ghosts after it.
     fn step(&mut self) -> ProgramPiece {
         let assign = if self.access {
-            self.of(&["x := 1", "y := 1", "x := 2", "y := l", "l := x", "l := y"])
+            self.any_of(&["x := 1", "y := 1", "x := 2", "y := l", "l := x", "l := y"])
         } else {
-            self.of(&[
+            self.any_of(&[
                 "x := x + 1",
                 "y := x",
                 "x := 1",
@@ -105,7 +105,7 @@ impl Author {
                 ),
             },
             2 if !self.access => {
-                let (test, next) = (self.condition(), self.of(&["x := 0", "y := 0", "skip"]));
+                let (test, next) = (self.condition(), self.any_of(&["x := 0", "y := 0", "skip"]));
                 self.tests += 1;
                 let t = format!("t{}", self.tests);
                 ProgramPiece {
@@ -138,13 +138,13 @@ impl Author {
             String::new()
         };
         head += "var x, y: int = 0\nlock m\nobserve x, y\n";
-        head += &format!("ensures {}\n", self.of(&claims));
+        head += &format!("ensures {}\n", self.any_of(&claims));
         if self.rng.percent(50) {
-            head += &format!("invariant {}\n", self.of(&claims));
+            head += &format!("invariant {}\n", self.any_of(&claims));
         }
         head += &format!(
             "cover {}\n",
-            self.of(&["g == 2", "h == 1 && g == 0", "a[1] == 1"])
+            self.any_of(&["g == 2", "h == 1 && g == 0", "a[1] == 1"])
         );
         let vars = "var g, h: int = 0\nvar a: int[2] = 0\n";
         let mut all = ProgramPiece {
@@ -153,7 +153,7 @@ impl Author {
         };
         for _ in 0..2 + self.rng.below(2) {
             let mut body = ProgramPiece::same("let l = 0");
-            // A step before all ghosts.
+            // Ghosts need a step before them.
             body.then(ProgramPiece::same(if self.access {
                 "l := y"
             } else {
@@ -193,7 +193,7 @@ fn compare(first: u64, programs: u64) -> [u64; 3] {
     for seed in first..first + programs {
         let mut rng = Rng::new(seed);
         let access = rng.percent(30);
-        let author = Author {
+        let author = ProgramWriter {
             rng,
             access,
             tests: 0,
@@ -214,21 +214,21 @@ fn compare(first: u64, programs: u64) -> [u64; 3] {
             truth.failures.iter().all(|failure| stated(failure.kind)),
             "{text}"
         );
-        for (who, record) in records(&program) {
+        for (engine, record) in records(&program) {
             let expected = (broken.clone(), truth.deadlock);
             assert_eq!(
                 found(&record),
                 expected,
-                "{who}, seed {seed}\n{text}\n{}",
+                "{engine}, seed {seed}\n{text}\n{}",
                 both.plain
             );
             let covered = record.covers[0].run.is_some();
-            assert_eq!(covered, truth.covers[0], "{who}, seed {seed}\n{text}");
+            assert_eq!(covered, truth.covers[0], "{engine}, seed {seed}\n{text}");
             let finals = record.counts.final_states;
             assert_eq!(
                 finals,
                 truth.final_states.len() as u64,
-                "{who}, seed {seed}\n{text}"
+                "{engine}, seed {seed}\n{text}"
             );
         }
         let how = Unfold {

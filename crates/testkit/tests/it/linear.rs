@@ -8,13 +8,13 @@ use crate::common::programs;
 use mazurka::replay::Recording;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 use mazurka_core::{Kind, Kinds, Limits};
-use mazurka_testkit::objects::{Judged, Object, brute, scrambled, weakened};
+use mazurka_testkit::objects::{Judgement, Object, brute, scrambled, weakened};
 use mazurka_testkit::oracle::{Answer, Limits as OracleLimits, Observation, judge};
 
 /// The maximal number of states for brute force.
 const MOST: usize = 20_000;
 
-fn is_right(object: &Object, truth: Judged, seed: u64) {
+fn is_right(object: &Object, truth: Judgement, seed: u64) {
     let text = object.text();
     let program = Program::load("random.maz", &text, &[]);
     let program = program.unwrap_or_else(|why| panic!("{why:?}\n{text}"));
@@ -250,11 +250,11 @@ fn explained(model: &Model, history: &[i128], order: &mut Vec<usize>) -> bool {
     })
 }
 
-/// The oracle reads the models of `examples/` written out; each history that it meets is explained
-/// by an order, or not. Both count the same results.
+/// The oracle gets the models of `examples/` without operations. For each history that it finds,
+/// brute force decides whether an order explains it. Both count the same results.
 #[test]
 #[ignore = "takes a minute"]
-fn the_objects_of_the_examples_are_what_they_say() {
+fn the_objects_of_the_examples_have_the_expected_results() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let mut counts = Vec::new();
     for model in &MODELS {
@@ -271,8 +271,8 @@ fn the_objects_of_the_examples_are_what_they_say() {
                 other => panic!("{other:?}\n{plain}"),
             };
             let part = |state: &Observation, wanted: &[&str]| -> Vec<i128> {
-                let of = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
-                let known = |name: &str| wanted.iter().position(|one| *one == of(name));
+                let variable = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
+                let known = |name: &str| wanted.iter().position(|one| *one == variable(name));
                 let mut found: Vec<(usize, i128)> = state
                     .iter()
                     .filter_map(|(name, value)| Some((known(name)?, *value)))

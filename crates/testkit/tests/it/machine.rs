@@ -1,4 +1,4 @@
-//! What explorers require of every program, checked on all runs of random programs.
+//! The requirements of explorers on every program, checked on all runs of random programs.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const LIMIT: Limit = Limit {
     depth: 120,
 };
 
-/// Some programs, or as many as `MAZURKA_PROGRAMS` says.
+/// Some programs; `MAZURKA_PROGRAMS` sets their number.
 fn programs(first: u64, count: u64) -> impl Iterator<Item = (String, Machine)> {
     let count = crate::common::programs(count);
     (first..first + count).map(|seed| {
@@ -263,21 +263,21 @@ fn independent_steps_leave_pending_ones_alone() {
     }
 }
 
-/// Exploring takes shortcuts that narrating does not take: both must give the same result. The
-/// memory of an event that was taken back is used again, and nothing of the old event may stay.
+/// Exploration takes shortcuts that narration does not take; both must give the same result. The
+/// memory of an event that was taken back is reused, and nothing of the old event may remain.
 #[test]
 fn a_step_is_the_same_with_and_without_narration() {
     let mut rng = Rng::new(5);
     for (text, program) in programs(60_000, 500) {
-        let (mut quiet, mut heard) = (program.clone(), program);
+        let (mut plain, mut narrated) = (program.clone(), program);
         for _ in 0..3 {
-            walk_both(&text, &mut quiet, &mut heard, &mut rng);
+            walk_both(&text, &mut plain, &mut narrated, &mut rng);
         }
     }
 }
 
-/// Makes a random run of `program`, tells it to `heard`, and takes it back.
-fn walk_both(text: &str, program: &mut Machine, heard: &mut Machine, rng: &mut Rng) {
+/// Makes a random run of `program`, repeats it in `narrated`, and takes it back.
+fn walk_both(text: &str, program: &mut Machine, narrated: &mut Machine, rng: &mut Rng) {
     let mut states = vec![program.fingerprint()];
     for _ in 0..200 {
         let ready = |p: &&ProcessId| program.status(**p) == Status::Ready;
@@ -288,19 +288,19 @@ fn walk_both(text: &str, program: &mut Machine, heard: &mut Machine, rng: &mut R
         }
         let process = ready[rng.below(ready.len())];
         let step = program.step(process, &[]).cloned();
-        heard
+        narrated
             .tell(process, &[])
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!(step.as_ref().ok(), heard.events().last(), "{text}");
-        assert_eq!(program.state(), heard.state(), "{text}");
-        assert_eq!(program.is_final(), heard.is_final(), "{text}");
+        assert_eq!(step.as_ref().ok(), narrated.events().last(), "{text}");
+        assert_eq!(program.state(), narrated.state(), "{text}");
+        assert_eq!(program.is_final(), narrated.is_final(), "{text}");
         states.push(program.fingerprint());
     }
     while let Some(state) = states.pop() {
-        for machine in [&mut *program, &mut *heard] {
+        for machine in [&mut *program, &mut *narrated] {
             machine.back_to(states.len());
             assert_eq!(machine.fingerprint(), state, "{text}");
         }
-        assert_eq!(program.is_final(), heard.is_final(), "{text}");
+        assert_eq!(program.is_final(), narrated.is_final(), "{text}");
     }
 }

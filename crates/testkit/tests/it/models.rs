@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{finds_all_states, in_three_files, programs, search};
+use crate::common::{has_found_all_states, in_three_files, programs, search};
 use crate::context::wrong;
 use crate::unfold::{fault, small_truth};
 use mazurka_core::Limits as SearchLimits;
@@ -36,8 +36,8 @@ fn differences(text: &str, truth: &Truth) -> Option<Vec<String>> {
             limits: SearchLimits::default(),
             goal: Goal::Everything,
         };
-        let go_on = &mut |_: &_| std::ops::ControlFlow::Continue(());
-        search.run(&mut program, go_on, &mut recording);
+        let keep_going = &mut |_: &_| std::ops::ControlFlow::Continue(());
+        search.run(&mut program, keep_going, &mut recording);
         let other = recording.finish();
         let difference = other.difference(&found, Aspect::ALL);
         all.extend(difference.map(|difference| format!("{algorithm}: {difference}")));
@@ -45,13 +45,13 @@ fn differences(text: &str, truth: &Truth) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// Returns what nets and engines that merge states get wrong about one program.
+/// Returns a mistake of nets and of engines that merge states on one program.
 fn other_engines(text: &str) -> Option<String> {
     let mut seen = States::default();
     let truth = every_state(&mut machine(text).ok()?, Limit::default())?;
     let found = search(&mut machine(text).ok()?, Algorithm::Stateful, &mut seen);
     seen.add_sites(&found);
-    if !truth.lost && !finds_all_states(&found, &seen, &truth) {
+    if !truth.lost && !has_found_all_states(&found, &seen, &truth) {
         return Some(format!(
             "stateful: {:?}\nfound {seen:?}\nis {truth:?}",
             found.counts
@@ -65,7 +65,9 @@ fn against_oracle(found: &Summary, truth: &Truth) -> Vec<String> {
     let mut all = Vec::new();
     let mut compare = |what: &str, found: usize, wanted: usize| {
         if found != wanted {
-            all.push(format!("{what}: {found}, the oracle says {wanted}"));
+            all.push(format!(
+                "{what}: {found}, but {wanted} according to the oracle"
+            ));
         }
     };
     compare(

@@ -201,7 +201,7 @@ fn failures_count_unless_a_false_assume_happens_before_them() {
 }
 
 #[test]
-fn what_the_issue_lists_is_seen() {
+fn the_defects_that_the_issue_lists_are_found() {
     let child = "var y: int = 5
         process { let q = y; spawn { if q <= 3 { y := 0; error } } }
         process { y := 0 }";
@@ -258,7 +258,7 @@ fn generated_programs_are_mostly_judged_and_of_all_kinds() {
 
 /// An invariant is checked after every step that writes a variable in one of its indices.
 #[test]
-fn a_conditional_index_is_no_constant() {
+fn a_conditional_index_is_not_constant() {
     let text = "
         var z: int = 1
         var a: int[2] = 0
@@ -274,7 +274,7 @@ fn a_conditional_index_is_no_constant() {
 
 /// Whether such a step waits depends on the input, which the oracle does not remember.
 #[test]
-fn a_step_that_waits_for_some_inputs_is_too_much() {
+fn a_step_that_waits_for_some_inputs_is_not_supported() {
     let text = "
         var x: i8[2] = 0
         process { atomic { x[0] := input(i8); await x[1] > x[0] } }
@@ -286,7 +286,7 @@ fn a_step_that_waits_for_some_inputs_is_too_much() {
 /// A failure halts a process without ending it (docs/language.md, Verdicts), so it is not a way out
 /// of a server: replacing `assert false` by `error` must change nothing.
 #[test]
-fn a_failure_is_no_way_out_of_a_server() {
+fn a_failure_does_not_end_a_server() {
     let livelock = |source: &str| match judge(source, &Limits::default()) {
         Answer::Truth(truth) => truth.livelock,
         other => panic!("{source}: {other:?}"),

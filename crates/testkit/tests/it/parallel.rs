@@ -31,11 +31,11 @@ fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Sum
         limits: Limits::default(),
         goal: Goal::Everything,
     };
-    put_together(program, Parts::at_least(parts, program.clone(), search))
+    combine(program, Parts::at_least(parts, program.clone(), search))
 }
 
 /// The same for the leaves of the tree that many machines explore: a part that takes more steps
-/// than the budget is cut, and so on.
+/// than the budget is cut into further parts.
 fn in_a_tree(program: &Machine, algorithm: Stateless, pieces: usize) -> Result<Summary, String> {
     let search = Search {
         algorithm,
@@ -66,10 +66,10 @@ fn in_a_tree(program: &Machine, algorithm: Stateless, pieces: usize) -> Result<S
             });
         }
     }
-    put_together(program, leaves)
+    combine(program, leaves)
 }
 
-fn put_together(program: &Machine, mut parts: Parts) -> Result<Summary, String> {
+fn combine(program: &Machine, mut parts: Parts) -> Result<Summary, String> {
     let algorithm = parts.search.algorithm;
     let workers = Workers {
         count: 2,
@@ -180,7 +180,7 @@ fn the_parts_are_the_whole_for_long() {
     agree(4_000_000, programs(20_000), &Config::default());
 }
 
-/// What must be the same for any number of workers.
+/// Returns the results that must not depend on the number of workers.
 fn result(found: &Findings) -> String {
     format!(
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",

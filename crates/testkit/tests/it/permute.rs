@@ -19,7 +19,7 @@ fn labelled(text: &str) -> Option<LabelledMachine> {
 }
 
 /// Makes a random complete run.
-fn wander(program: &mut LabelledMachine, seed: u64) -> Option<Schedule> {
+fn random_run(program: &mut LabelledMachine, seed: u64) -> Option<Schedule> {
     let mut random = Rng::new(seed);
     program.back_to(0);
     while program.events().len() < 120 {
@@ -101,7 +101,7 @@ fn families(program: &mut LabelledMachine, limit: Limit) -> Option<Families> {
     done.ok().map(|()| families)
 }
 
-/// Returns what Fagiani gets wrong about a random run of a program.
+/// Returns a mistake of Fagiani about a random run of a program.
 fn fault(text: &str, chance: u64) -> Option<String> {
     let mut plain = machine(text).ok()?;
     let truth = naive(&mut plain, Limit::default(), Dependence::Claimed).ok()?;
@@ -109,7 +109,7 @@ fn fault(text: &str, chance: u64) -> Option<String> {
         return None;
     }
     let mut program = labelled(text)?;
-    let schedule = wander(&mut program, chance)?;
+    let schedule = random_run(&mut program, chance)?;
     let mine = labels(&program);
     let families = families(&mut program, Limit::default())?;
     let (one, _) = run(&mut program, &schedule, false);
@@ -204,13 +204,13 @@ impl Observer<AnyStart> for Outlooks {
     }
 }
 
-/// Returns what the permutations of a run from any initial values get wrong about some values;
-/// `None` if nothing is wrong, or if nothing could be compared.
+/// Returns a mistake of the permutations of a run from any initial values, for some values; `None`
+/// if there is no mistake, or if nothing could be compared.
 fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<String> {
     let hir = mazurka_lang::load(text, &[]).ok()?;
     let code = std::sync::Arc::new(mazurka_lang::compile(&hir, text).ok()?);
     let mut recorded = LabelledMachine::new(Machine::new(code.clone(), 10_000));
-    let schedule = wander(&mut recorded, chance)?;
+    let schedule = random_run(&mut recorded, chance)?;
     if !recorded.is_final() || schedule.0.is_empty() {
         return None;
     }
@@ -226,11 +226,11 @@ fn fault_from_any_start(text: &str, chance: u64, compared: &mut u64) -> Option<S
     let permute = permuting(&schedule, Extent::default(), limits);
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let found = permute.run(&mut program, watch, &mut outlooks);
-    let doubts = program.doubts();
+    let undecided = program.doubts();
     if program.varies() || !found.findings.bounds.is_empty() {
         return None;
     }
-    if doubts.within.is_some() || doubts.undecided.is_some() {
+    if undecided.within.is_some() || undecided.undecided.is_some() {
         return None;
     }
     for other in 0..6 {
@@ -277,7 +277,7 @@ fn agree_from_any_start(first: u64, programs: u64) {
 }
 
 #[test]
-fn path_conditions_say_from_where_permutations_are_executable() {
+fn path_conditions_describe_the_starts_of_executable_permutations() {
     agree_from_any_start(700_000, programs(80));
 }
 

@@ -4,12 +4,9 @@ use mazurka_lang::Machine;
 use mazurka_testkit::planted::{Switches, context, forgets_idle, idle_in_first_run, source};
 use mazurka_testkit::{Aspect, Config, Dependence, Hunt, Summary, disagreement, hunt};
 
-fn caught(name: &str, where_to_look: &Hunt, engine: impl Fn(&mut Machine) -> Summary) {
-    let Some(found) = hunt(where_to_look, engine) else {
-        panic!(
-            "{name}: not caught within {} programs",
-            where_to_look.programs
-        );
+fn caught(name: &str, settings: &Hunt, engine: impl Fn(&mut Machine) -> Summary) {
+    let Some(found) = hunt(settings, engine) else {
+        panic!("{name}: not caught within {} programs", settings.programs);
     };
     println!(
         "{name}: caught after {} programs: {}",
@@ -30,8 +27,8 @@ fn with(switches: Switches) -> impl Fn(&mut Machine) -> Summary {
 
 #[test]
 fn context_as_printed_is_caught() {
-    // It merges traces, and was designed for programs that never wait.
-    let where_to_look = Hunt {
+    // The engine merges traces, and was designed for programs that never wait.
+    let settings = Hunt {
         aspects: &[Aspect::FinalStates],
         config: Config {
             interleavings: 200.0,
@@ -39,7 +36,7 @@ fn context_as_printed_is_caught() {
         },
         ..Hunt::default()
     };
-    caught("E1", &where_to_look, context);
+    caught("E1", &settings, context);
 }
 
 #[test]
@@ -58,7 +55,7 @@ fn context_as_printed_loses_a_final_state_of_the_erratum() {
 fn dependence_by_what_was_touched_is_caught() {
     // Judged by its own relation, which gives fewer traces, and on the programs where it matters:
     // with steps of several paths, and nothing that waits.
-    let where_to_look = Hunt {
+    let settings = Hunt {
         dependence: Dependence::Touched,
         config: Config {
             choices: true,
@@ -73,7 +70,7 @@ fn dependence_by_what_was_touched_is_caught() {
         really_touched: true,
         ..Switches::default()
     };
-    caught("E2", &where_to_look, with(switches));
+    caught("E2", &settings, with(switches));
 }
 
 #[test]
@@ -95,7 +92,7 @@ fn ignoring_pending_locks_is_caught() {
 }
 
 #[test]
-fn looking_only_at_the_last_writer_is_caught() {
+fn checking_only_the_last_writer_is_caught() {
     let switches = Switches {
         only_last_writer: true,
         ..Switches::default()
@@ -104,7 +101,7 @@ fn looking_only_at_the_last_writer_is_caught() {
 }
 
 #[test]
-fn looking_at_pending_steps_only_at_ends_is_caught() {
+fn checking_pending_steps_only_at_ends_is_caught() {
     let switches = Switches {
         pending_only_at_ends: true,
         ..Switches::default()
@@ -114,8 +111,8 @@ fn looking_at_pending_steps_only_at_ends_is_caught() {
 
 #[test]
 fn stopping_at_a_mishap_is_caught() {
-    // Its traces are cut short on purpose; it must get something else wrong.
-    let where_to_look = Hunt {
+    // Its traces are cut on purpose, so another result must be wrong.
+    let settings = Hunt {
         aspects: &[Aspect::Deadlocks, Aspect::Failures, Aspect::FinalStates],
         ..Hunt::default()
     };
@@ -123,11 +120,11 @@ fn stopping_at_a_mishap_is_caught() {
         stop_at_mishap: true,
         ..Switches::default()
     };
-    caught("E12", &where_to_look, with(switches));
+    caught("E12", &settings, with(switches));
 }
 
 #[test]
-fn forgetting_what_was_idle_in_the_first_run_is_caught() {
+fn leaving_out_processes_idle_in_the_first_run_is_caught() {
     let text = "var y: int = 5
         process { let q = y; spawn { if q <= 3 { y := 0; error } } }
         process { y := 0 }";

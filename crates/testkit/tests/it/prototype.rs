@@ -8,10 +8,9 @@
 //! least path, where no event (a constant) comes before several (an operator of two arguments), and
 //! several before a single one (an operator of four). A state that was expanded is forgotten: if it
 //! is reached again, it is expanded again. This order gives exactly the printed 596 and 1562 steps
-//! and the peak of 110 states, and the 271 and 821 steps of the prototype's other pruning.
-//!
-//! The product proceeds level by level and needs fewer steps (docs/papers/sympaths.md). This model
-//! shares no code with it.
+//! and the peak of 110 states, and the 271 and 821 steps of the prototype's other pruning. Mazurka
+//! proceeds level by level and needs fewer steps (docs/papers/sympaths.md). This model shares no
+//! code with Mazurka.
 
 use std::collections::BTreeSet;
 
@@ -104,8 +103,8 @@ enum Path {
 }
 
 impl Path {
-    /// The path with one more event, in the normal form of the paper: neighbours are swapped until
-    /// nothing moves.
+    /// Returns the path with one more event, in the normal form of the paper: neighbours are
+    /// swapped until nothing changes.
     fn with(&self, event: Event) -> Path {
         let mut all = match self {
             Path::Empty => return Path::Single(event),
@@ -138,8 +137,8 @@ enum Stmt {
     Clear,
 }
 
-/// ⟨σ, φ, Σ⟩: terms for all variables, the path, and the number of threads with what is left of
-/// each.
+/// ⟨σ, φ, Σ⟩: terms for all variables, the path, and the number of threads with the remaining
+/// statements of each.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     values: Vec<Term>,
@@ -184,8 +183,8 @@ impl State {
         self.values[var as usize].clone()
     }
 
-    /// The state after a step of the thread at a place of the pool, with the event, and with the
-    /// statements that the thread's first one is replaced by.
+    /// Returns the state after a step of the thread at a place of the pool, with the event of the
+    /// step. `first` replaces the thread's first statement.
     fn after(&self, at: usize, event: Option<Event>, first: &[Stmt]) -> State {
         let mut next = self.clone();
         let rest = &mut next.pool[at].1;
@@ -227,7 +226,7 @@ impl State {
         both.map(side).collect()
     }
 
-    /// The states after a step of the thread at a place of the pool.
+    /// Returns the states after a step of the thread at a place of the pool.
     fn step(&self, at: usize) -> Vec<State> {
         let equal = |a: Var, b: Var| Term::Equal(Box::new([self.value(a), self.value(b)]));
         match self.pool[at].1[0] {
@@ -287,11 +286,11 @@ fn prototype(bounds: [u8; 2], prunes: bool) -> (usize, u64, usize) {
 #[test]
 fn the_prototype_of_the_paper_makes_as_many_steps_as_printed() {
     assert_eq!(prototype([1, 1], false), (35, 596, 110));
-    let of = |bounds, prunes| {
+    let figures = |bounds, prunes| {
         let (states, steps, _) = prototype(bounds, prunes);
         (states, steps)
     };
-    assert_eq!(of([2, 1], false), (97, 1562));
-    assert_eq!(of([1, 1], true), (35, 271));
-    assert_eq!(of([2, 1], true), (97, 821));
+    assert_eq!(figures([2, 1], false), (97, 1562));
+    assert_eq!(figures([1, 1], true), (35, 271));
+    assert_eq!(figures([2, 1], true), (97, 821));
 }

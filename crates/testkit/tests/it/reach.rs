@@ -36,10 +36,10 @@ fn wanted(rng: &mut Rng, text: &str) -> String {
 }
 
 #[test]
-fn the_net_knows_what_brute_force_knows() {
+fn the_net_has_the_states_of_brute_force() {
     let programs = programs(50);
     let (mut reachable, mut unreachable) = (0, 0);
-    let (mut asked, mut answered, mut deadlocks) = (0, 0, 0);
+    let (mut questions, mut answered, mut deadlocks) = (0, 0, 0);
     for seed in 700_000..700_000 + programs {
         let config = Config {
             arrays: false,
@@ -69,7 +69,7 @@ fn the_net_knows_what_brute_force_knows() {
             }
             for kind in [NetKind::Replicated, NetKind::Contextual, NetKind::Stateful] {
                 for method in [Method::Search, Method::Smt] {
-                    asked += 1;
+                    questions += 1;
                     if let Some(found) = reaches(&text, &wanted, Unfold { kind, seed }, method) {
                         answered += 1;
                         let how = format!("{kind}, {method:?}, seed {seed}");
@@ -85,8 +85,8 @@ fn the_net_knows_what_brute_force_knows() {
             }
         }
     }
-    println!("{reachable} reachable, {unreachable} not; {answered} of {asked} answered");
+    println!("{reachable} reachable, {unreachable} not; {answered} of {questions} answered");
     println!("{deadlocks} of those reachable are deadlocks");
-    assert!(answered * 10 > asked * 9 && deadlocks > 0);
+    assert!(answered * 10 > questions * 9 && deadlocks > 0);
     assert!(reachable * 5 > programs && unreachable * 5 > programs);
 }

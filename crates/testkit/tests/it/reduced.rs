@@ -9,7 +9,7 @@ use mazurka_explore::{Algorithm, Findings, Goal, Merging, Search, Workers};
 use mazurka_testkit::swarm::{messages, models, swarm, synchronised};
 use mazurka_testkit::{Config, Limit, States, every_state, generate, machine};
 
-/// Returns a search to the end that does not look for cycles.
+/// Returns an exhaustive search that does not search for cycles.
 fn stateful(reduced: bool) -> Search<Algorithm> {
     Search {
         algorithm: Algorithm::StatefulAs(Merging {
@@ -32,16 +32,16 @@ fn alone(text: &str, search: &Search<Algorithm>) -> Option<(States, Findings)> {
         },
         ..search.clone()
     };
-    let go_on = &mut |_: &_| ControlFlow::Continue(());
-    let found = most.run(&mut machine(text).ok()?, go_on, &mut seen);
+    let keep_going = &mut |_: &_| ControlFlow::Continue(());
+    let found = most.run(&mut machine(text).ok()?, keep_going, &mut seen);
     seen.add_sites(&found);
     (found.stopped == StopReason::Complete).then_some((seen, found))
 }
 
 fn together(text: &str, search: &Search<Algorithm>, count: usize) -> Findings {
     let programs = &|| machine(text).expect("a program");
-    let go_on = &mut |_: &_| ControlFlow::Continue(());
-    search.share_states_after(0, &Workers { count, programs }, go_on)
+    let keep_going = &mut |_: &_| ControlFlow::Continue(());
+    search.share_states_after(0, &Workers { count, programs }, keep_going)
 }
 
 /// Returns the first difference for a program, if there is one.
@@ -121,7 +121,7 @@ fn of_swarms(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
 
 /// A false `assume` before the first step of a process belongs to the step that starts the process.
 #[test]
-fn what_is_discarded_at_its_start_puts_nothing_off() {
+fn a_process_discarded_at_its_start_postpones_nothing() {
     let text = "var x, y: int = 0
         process { spawn { assume false; x := 1 } }
         process { y := 1; assert y == 0 }";
@@ -132,7 +132,7 @@ fn what_is_discarded_at_its_start_puts_nothing_off() {
 
 /// A loop that runs alone must not hide the failures of other processes.
 #[test]
-fn a_loop_puts_nothing_off() {
+fn a_loop_postpones_nothing() {
     let text = "var x, y: int = 0
         process { while true { x := 1 - x } }
         process { y := 1; assert y == 0 }";
@@ -158,7 +158,7 @@ fn the_run_to_the_only_final_state_is_that_of_one_worker() {
 
 /// The release of a lock is sufficient alone, even if the lock is not held.
 #[test]
-fn a_lock_is_given_back_at_once() {
+fn a_release_is_explored_alone() {
     let text = "lock m
         process { lock(m); unlock(m) }
         process { lock(m); unlock(m) }

@@ -1,5 +1,5 @@
-//! `refines`: compares random pairs of programs with brute force, which makes every run of both and
-//! compares what is observed in them, run by run.
+//! `refines`: compares random pairs of programs with brute force, which executes every run of both
+//! and compares the observations run by run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use mazurka_explore::next_outcomes;
 use mazurka_lang::{Machine, compile, load};
 use mazurka_testkit::Rng;
 
-fn of(rng: &mut Rng, all: &[&str]) -> String {
+fn any_of(rng: &mut Rng, all: &[&str]) -> String {
     (*rng.pick(all).expect("not empty")).to_owned()
 }
 
@@ -33,19 +33,19 @@ fn statement(rng: &mut Rng) -> String {
     ];
     let test = ["x == 0", "x == 1", "h == 1", "y == x", "y == 0"];
     match rng.below(8) {
-        0 => format!("{} |> {}", of(rng, &test), of(rng, &simple)),
-        1 => format!("if {} {{ {} }}", of(rng, &test), of(rng, &simple)),
+        0 => format!("{} |> {}", any_of(rng, &test), any_of(rng, &simple)),
+        1 => format!("if {} {{ {} }}", any_of(rng, &test), any_of(rng, &simple)),
         2 => format!(
             "atomic {{ {}; {} }}",
-            of(rng, &simple[..10]),
-            of(rng, &simple[..10])
+            any_of(rng, &simple[..10]),
+            any_of(rng, &simple[..10])
         ),
         3 => match rng.below(3) {
-            0 => format!("assume {}", of(rng, &test)),
-            1 => format!("assert {}", of(rng, &test)),
+            0 => format!("assume {}", any_of(rng, &test)),
+            1 => format!("assert {}", any_of(rng, &test)),
             _ => "x := 0".to_owned(),
         },
-        _ => of(rng, &simple),
+        _ => any_of(rng, &simple),
     }
 }
 
@@ -83,7 +83,7 @@ fn pair(rng: &mut Rng) -> (String, String) {
             }
         }
     }
-    let via = of(
+    let via = any_of(
         rng,
         &["x -> x", "x -> x, y -> y", "y -> x", "x -> x, h -> y"],
     );

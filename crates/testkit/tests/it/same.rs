@@ -127,7 +127,7 @@ fn text(processes: &Processes, known: Option<i64>) -> String {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Life {
+enum ProcessState {
     /// At a statement, and whether the test of an `if` has succeeded already.
     At(usize, bool),
     Failed,
@@ -137,7 +137,7 @@ enum Life {
 struct State {
     values: [i64; 3],
     holder: Option<usize>,
-    lives: Vec<Life>,
+    processes: Vec<ProcessState>,
 }
 
 /// How a run ended, and the values of `x`, `y` and `n`.
@@ -151,13 +151,13 @@ impl State {
         }
     }
 
-    /// The state after a step of a process; none if it has to wait.
+    /// Returns the state after a step of a process; `None` if it has to wait.
     fn step(&self, process: usize, statement: &Statement, entered: bool) -> Option<State> {
         let mut next = self.clone();
-        let Life::At(at, _) = self.lives[process] else {
+        let ProcessState::At(at, _) = self.processes[process] else {
             return None;
         };
-        next.lives[process] = Life::At(at + 1, false);
+        next.processes[process] = ProcessState::At(at + 1, false);
         match *statement {
             Statement::Assign(v, a, b) => next.values[v] = self.value(a) + self.value(b),
             Statement::Guarded(v, a, w, b) => {
@@ -171,14 +171,14 @@ impl State {
                 Some(_) => return None,
             },
             Statement::Unlock if self.holder == Some(process) => next.holder = None,
-            Statement::Unlock => next.lives[process] = Life::Failed,
+            Statement::Unlock => next.processes[process] = ProcessState::Failed,
             Statement::Assert(v, a) if self.values[v] == self.value(a) => {
-                next.lives[process] = Life::Failed;
+                next.processes[process] = ProcessState::Failed;
             }
             Statement::Assert(..) => {}
             Statement::If(_, _, w, b) if entered => next.values[w] = self.value(b),
             Statement::If(v, a, ..) if self.values[v] == self.value(a) => {
-                next.lives[process] = Life::At(at, true);
+                next.processes[process] = ProcessState::At(at, true);
             }
             Statement::If(..) => {}
         }
@@ -190,7 +190,7 @@ fn outcomes(processes: &Processes, n: i64) -> BTreeSet<Outcome> {
     let start = State {
         values: [0, 0, n],
         holder: None,
-        lives: vec![Life::At(0, false); processes.len()],
+        processes: vec![ProcessState::At(0, false); processes.len()],
     };
     let mut known = BTreeSet::from([start.clone()]);
     let mut open = vec![start];
@@ -199,7 +199,7 @@ fn outcomes(processes: &Processes, n: i64) -> BTreeSet<Outcome> {
         let mut ready = false;
         let (mut waits, mut failed) = (false, false);
         for (process, body) in processes.iter().enumerate() {
-            let Life::At(at, entered) = state.lives[process] else {
+            let ProcessState::At(at, entered) = state.processes[process] else {
                 failed = true;
                 continue;
             };
@@ -241,17 +241,17 @@ fn judge(
         relation,
         observe: Vec::new(),
     };
-    let told = both[0].compare(&both[1], &how, &Options::default(), &mut quietly());
-    let told = told.expect("both are searched");
+    let comparison = both[0].compare(&both[1], &how, &Options::default(), &mut quietly());
+    let comparison = comparison.expect("both are searched");
     let wanted = if holds {
         Verdict::Verified
     } else {
         Verdict::Violated
     };
     let shown = format!("{relation:?}\n{}\n{}", texts[0], texts[1]);
-    assert_eq!(told.record.verdict, wanted, "{shown}");
-    assert_eq!(told.difference.is_none(), holds, "{shown}");
-    let Some(difference) = told.difference else {
+    assert_eq!(comparison.record.verdict, wanted, "{shown}");
+    assert_eq!(comparison.difference.is_none(), holds, "{shown}");
+    let Some(difference) = comparison.difference else {
         return;
     };
     let run = &difference.run;
@@ -288,17 +288,18 @@ fn agree(first: u64, count: u64) {
         let all = |n: i64| [outcomes(&one, n), outcomes(&two, n)];
         let by_value: Vec<[BTreeSet<Outcome>; 2]> = (0..VALUES).map(all).collect();
         let unknown = seed % 2 == 1;
-        let looked: &[[BTreeSet<Outcome>; 2]] = if unknown { &by_value } else { &by_value[1..2] };
+        let compared: &[[BTreeSet<Outcome>; 2]] = if unknown { &by_value } else { &by_value[1..2] };
         let known = (!unknown).then_some(1);
         let texts = [text(&one, known), text(&two, known)];
-        let alone = |of: usize, outcome: Outcome| {
-            let mut values = looked.iter();
+        let alone = |program: usize, outcome: Outcome| {
+            let mut values = compared.iter();
             let n = outcome.1[2];
-            values.any(|both| both[of].contains(&outcome) && !both[1 - of].contains(&outcome))
-                && (0..VALUES).contains(&n)
+            values.any(|both| {
+                both[program].contains(&outcome) && !both[1 - program].contains(&outcome)
+            }) && (0..VALUES).contains(&n)
         };
-        let equal = looked.iter().all(|[a, b]| a == b);
-        let within = looked.iter().all(|[a, b]| b.is_subset(a));
+        let equal = compared.iter().all(|[a, b]| a == b);
+        let within = compared.iter().all(|[a, b]| b.is_subset(a));
         for (relation, holds) in [(Relation::Same, equal), (Relation::Within, within)] {
             judge([&texts[0], &texts[1]], relation, holds, &alone);
             if holds { same += 1 } else { different += 1 }

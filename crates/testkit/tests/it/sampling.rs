@@ -1,5 +1,5 @@
-//! Sampled executions: χ² tests with fixed seeds of their probabilities, and that only possible
-//! executions are drawn.
+//! Sampled executions: χ² tests of their probabilities, with fixed seeds, and tests that only
+//! possible executions are drawn.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use mazurka_testkit::{Config, Limit, Recording, generate, machine};
 
 use crate::common::{panic_with_smallest, programs, truth};
 
-/// What is counted: the processes of a run, or of some of its steps, in order.
+/// The order that is counted: the processes of a run, or of some of its steps.
 type Order = Vec<String>;
 
 /// Selects the steps of a run that are counted.
@@ -106,8 +106,8 @@ fn all_orders(text: &str, selects: Selects) -> Vec<Order> {
 
 /// Pearson's statistic for counts and their expected shares.
 fn chi_squared(times: &BTreeMap<Order, u64>, shares: &BTreeMap<Order, f64>) -> f64 {
-    let strange = times.keys().find(|order| !shares.contains_key(*order));
-    assert_eq!(strange, None, "only what is possible is drawn");
+    let mistake = times.keys().find(|order| !shares.contains_key(*order));
+    assert_eq!(mistake, None, "only what is possible is drawn");
     let runs = times.values().sum::<u64>() as f64;
     let term = |(order, share): (&Order, &f64)| {
         let found = times.get(order).copied().unwrap_or(0) as f64;
@@ -193,62 +193,65 @@ fn selective_walks_are_uniform_over_the_orders_of_selected_steps() {
 /// A step of a straight-line program: the variable, and whether it is written.
 type Touch = (usize, bool);
 
-/// The probability with which POS draws each interleaving, from its definition: priorities are
-/// independent, so all orders of those drawn so far are equally likely, and a new one has any rank
-/// among them.
+/// The probability with which POS draws each interleaving, by its definition: priorities are
+/// independent, so all orders of the priorities drawn so far are equally likely, and a new priority
+/// has each rank among them with the same probability.
 struct Pos<'a> {
     program: &'a [Vec<Touch>],
     /// The numbers of the drawn priorities, highest first.
     ranking: Vec<usize>,
     /// For each process the number of its priority, if it has one.
-    of: Vec<Option<usize>>,
+    priority_of: Vec<Option<usize>>,
     made: Vec<usize>,
     order: Order,
     likely: BTreeMap<Order, f64>,
 }
 
 impl Pos<'_> {
-    fn go_on(&mut self, chance: f64) {
+    fn extend(&mut self, chance: f64) {
         let is_left = |process: &usize| self.made[*process] < self.program[*process].len();
         let left: Vec<usize> = (0..self.program.len()).filter(is_left).collect();
         if left.is_empty() {
             *self.likely.entry(self.order.clone()).or_default() += chance;
             return;
         }
-        if let Some(&process) = left.iter().find(|&&process| self.of[process].is_none()) {
+        if let Some(&process) = left
+            .iter()
+            .find(|&&process| self.priority_of[process].is_none())
+        {
             let drawn = self.ranking.len();
-            self.of[process] = Some(drawn);
+            self.priority_of[process] = Some(drawn);
             for rank in 0..=drawn {
                 self.ranking.insert(rank, drawn);
-                self.go_on(chance / (drawn + 1) as f64);
+                self.extend(chance / (drawn + 1) as f64);
                 self.ranking.remove(rank);
             }
-            self.of[process] = None;
+            self.priority_of[process] = None;
             return;
         }
         let rank = |process: &usize| {
-            let number = self.of[*process];
+            let number = self.priority_of[*process];
             self.ranking.iter().position(|known| Some(*known) == number)
         };
         let first = *left
             .iter()
             .min_by_key(|process| rank(process))
             .expect("one");
-        let before = self.of.clone();
+        let before = self.priority_of.clone();
         let step = |process: usize| self.program[process][self.made[process]];
         let (variable, writes) = step(first);
         for &process in &left {
             let (other, also) = step(process);
             if process == first || variable == other && (writes || also) {
-                self.of[process] = None;
+                self.priority_of[process] = None;
             }
         }
         self.made[first] += 1;
         self.order.push(first.to_string());
-        self.go_on(chance);
+        self.extend(chance);
         self.order.pop();
         self.made[first] -= 1;
-        self.of = before;
+        self.priority_of = before;
     }
 }
 
@@ -280,12 +283,12 @@ fn partial_order_sampling_is_as_likely_as_its_definition_says() {
         let mut exact = Pos {
             program,
             ranking: Vec::new(),
-            of: vec![None; program.len()],
+            priority_of: vec![None; program.len()],
             made: vec![0; program.len()],
             order: Vec::new(),
             likely: BTreeMap::new(),
         };
-        exact.go_on(1.0);
+        exact.extend(1.0);
         let likely = exact.likely;
         assert!((likely.values().sum::<f64>() - 1.0).abs() < 1e-9);
         assert_eq!(likely.len(), all_orders(&text, all_steps).len(), "{text}");
@@ -311,8 +314,8 @@ fn sample(text: &str, sample: Sample, runs: u64, recording: &mut Recording) -> O
     Some(search.run(&mut program, &mut |_| ControlFlow::Continue(()), recording))
 }
 
-/// Returns what is drawn but impossible, or counted wrongly.
-fn strange(text: &str, method: Method, seed: u64) -> Option<String> {
+/// Returns a result that is drawn but impossible, or counted wrongly.
+fn mistake(text: &str, method: Method, seed: u64) -> Option<String> {
     let truth = truth(text, Limit::default())?;
     let mut recording = Recording::default();
     let found = sample(text, Sample { method, seed }, 100, &mut recording)?;
@@ -348,12 +351,12 @@ fn strange(text: &str, method: Method, seed: u64) -> Option<String> {
 }
 
 #[test]
-fn nothing_is_drawn_that_is_not_there() {
+fn only_possible_executions_are_drawn() {
     let mut looked_at = 0;
     for seed in 7_000_000..7_000_000 + programs(120) {
         let program = generate(seed, &Config::default());
         for method in Method::ALL {
-            let wrong = |text: &str| strange(text, method, seed);
+            let wrong = |text: &str| mistake(text, method, seed);
             if wrong(&program.to_string()).is_some() {
                 panic_with_smallest(&format!("{} {seed}", method.name()), &program, wrong);
             }
@@ -449,18 +452,23 @@ fn workers_stop_at_the_failure_of_the_first_batch_that_has_one() {
 }
 
 #[test]
-fn a_program_that_was_seen_is_covered() {
+fn enough_samples_cover_a_program() {
     let text = "var x, y: int = 0
         process { x := 1; y := 1 }  process { x := 2; y := 2 }";
-    let there = truth(text, Limit::default()).expect("a small program");
+    let possible = truth(text, Limit::default()).expect("a small program");
     for method in Method::ALL {
         let mut recording = Recording::default();
         let found = sample(text, Sample { method, seed: 3 }, 3000, &mut recording);
-        assert_eq!(recording.finish().traces, there.traces, "{}", method.name());
+        assert_eq!(
+            recording.finish().traces,
+            possible.traces,
+            "{}",
+            method.name()
+        );
         let estimate = found
             .and_then(|found| found.estimate())
             .expect("an estimate");
-        let traces = there.traces.len() as u64;
+        let traces = possible.traces.len() as u64;
         assert_eq!((estimate.covered(), estimate.at_least), (1.0, traces));
     }
 }

@@ -1,4 +1,4 @@
-//! The shrinker keeps what matters and nothing else.
+//! The shrinker keeps the relevant part of a program and removes the rest.
 
 use mazurka_testkit::planted::{Switches, source};
 use mazurka_testkit::tree::{Expr, Program, Stmt, Type, Var};
@@ -9,7 +9,7 @@ fn assign(name: &str, value: Expr) -> Stmt {
 }
 
 #[test]
-fn what_does_not_matter_goes() {
+fn irrelevant_parts_are_removed() {
     let sum = Expr::binary(
         "+",
         Expr::var("x"),
@@ -49,7 +49,7 @@ fn what_does_not_matter_goes() {
 }
 
 #[test]
-fn pairs_go_together() {
+fn pairs_are_removed_together() {
     let program = Program {
         locks: vec![mazurka_testkit::tree::Lock {
             name: "m".to_owned(),

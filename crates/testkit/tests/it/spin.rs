@@ -23,9 +23,9 @@ impl Expected {
             ["safety", "verified"] => Expected::Safety(None),
             ["safety", "failure"] => Expected::Safety(Some(Kind::Failure)),
             ["safety", "deadlock"] => Expected::Safety(Some(Kind::Deadlock)),
-            ["fair", name, says @ ("holds" | "violated")] => Expected::Fair {
+            ["fair", name, answer @ ("holds" | "violated")] => Expected::Fair {
                 name: name.to_owned(),
-                holds: says == "holds",
+                holds: answer == "holds",
             },
             _ => panic!("what is expected: {line}"),
         }
@@ -46,8 +46,8 @@ fn expectations(text: &str) -> Vec<Expected> {
         line.trim_end_matches("*/").trim().to_owned()
     };
     let lines = text.lines().map(bare);
-    let said = lines.filter_map(|line| line.strip_prefix("expected: ").map(Expected::parse));
-    said.collect()
+    let expected = lines.filter_map(|line| line.strip_prefix("expected: ").map(Expected::parse));
+    expected.collect()
 }
 
 fn pairs() -> Vec<Pair> {
@@ -173,7 +173,7 @@ fn the_models_of_the_examples_are_compared() {
     }
 }
 
-/// Runs a command in a folder; none if the command is not installed.
+/// Runs a command in a folder and returns its output; `None` if the command is not installed.
 fn output_of(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(args)
@@ -184,7 +184,7 @@ fn output_of(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// What SPIN reports: nothing, or the first error.
+/// Returns the first error that SPIN reports, if any.
 fn reported(text: &str) -> Option<&'static str> {
     if text.contains("errors: 0") {
         return None;
@@ -195,7 +195,7 @@ fn reported(text: &str) -> Option<&'static str> {
         "acceptance cycle",
     ];
     let found = known.into_iter().find(|what| text.contains(what));
-    Some(found.unwrap_or_else(|| panic!("SPIN says: {text}")))
+    Some(found.unwrap_or_else(|| panic!("unknown output of SPIN: {text}")))
 }
 
 /// Six of the pairs: compiling SPIN's output takes most of the time.
@@ -224,24 +224,28 @@ fn compare_with_spin(step: usize) {
         std::fs::create_dir_all(&folder).expect("a folder");
         let file = folder.join("program.pml");
         std::fs::copy(pair.folder.join("program.pml"), file).expect("a copy");
-        let made = output_of(&folder, "spin", &["-a", "program.pml"]).expect("spin");
+        let generated = output_of(&folder, "spin", &["-a", "program.pml"]).expect("spin");
         let built = output_of(&folder, "cc", &["-O0", "-w", "-o", "pan", "pan.c"]).expect("cc");
-        let there = folder.join("pan").exists();
-        assert!(there, "{}:\n{made}{built}", pair.folder.display());
+        let has_verifier = folder.join("pan").exists();
+        assert!(
+            has_verifier,
+            "{}:\n{generated}{built}",
+            pair.folder.display()
+        );
         for expected in &pair.expected {
             let args: &[&str] = match expected {
                 Expected::Safety(_) => &["-noclaim", "-m100000"],
                 Expected::Fair { name, .. } => &["-a", "-f", "-m100000", "-N", name],
             };
-            let said = output_of(&folder, "./pan", args).expect("pan");
-            let right = match (expected, reported(&said)) {
+            let output = output_of(&folder, "./pan", args).expect("pan");
+            let right = match (expected, reported(&output)) {
                 (Expected::Safety(None) | Expected::Fair { holds: true, .. }, None) => true,
                 (Expected::Safety(Some(Kind::Failure)), Some(what)) => what == "assertion violated",
                 (Expected::Safety(Some(_)), Some(what)) => what == "invalid end state",
                 (Expected::Fair { holds: false, .. }, Some(_)) => true,
                 _ => false,
             };
-            assert!(right, "{}: {expected:?}\n{said}", pair.folder.display());
+            assert!(right, "{}: {expected:?}\n{output}", pair.folder.display());
         }
         std::fs::remove_dir_all(&folder).expect("the folder");
     }

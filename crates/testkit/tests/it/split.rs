@@ -27,12 +27,12 @@ type Values = [i64; 3];
 type End = (Values, String, Vec<String>, Vec<u32>);
 
 /// A random generator, and the indices that it chooses from.
-struct Chance {
+struct IndexGenerator {
     rng: Rng,
     indices: &'static [&'static str],
 }
 
-impl Chance {
+impl IndexGenerator {
     fn index(&mut self) -> &'static str {
         self.rng.pick(self.indices).expect("some")
     }
@@ -67,7 +67,7 @@ fn program(seed: u64) -> String {
         1 => &["i", "j", "k"],
         _ => &["i", "j", "k", "i + 1", "0", "1"],
     };
-    let mut chance = Chance { rng, indices };
+    let mut chance = IndexGenerator { rng, indices };
     let mut text = "var i, j, k: i8\nvar x: i8 = 0\n".to_owned();
     text += if chance.rng.percent(30) {
         "var a: i8[3]\nrequires a[0] == 0 && a[1] == 0 && a[2] == 1\n"
@@ -129,7 +129,7 @@ fn end_of(values: Values, machine: &Machine) -> End {
     (values, format!("{end:?}"), state.collect(), failed)
 }
 
-/// Returns what brute force finds; none if there is too much.
+/// Returns the results of brute force; `None` if there are too many runs.
 fn truth(code: &Code) -> Option<BTreeSet<End>> {
     let mut ends = BTreeSet::new();
     for values in all_values() {
@@ -188,8 +188,8 @@ impl Observer<SymbolicMachine> for Ends<'_> {
             // Terms and numbers agree on every variable, arrays included.
             let numbers: Vec<String> = cells.iter().map(i64::to_string).collect();
             let end = end_of(values, &machine);
-            let told = end.2.join(", ").replace(['[', ']'], "");
-            assert_eq!(told, numbers.join(", "), "{values:?}");
+            let values_of_terms = end.2.join(", ").replace(['[', ']'], "");
+            assert_eq!(values_of_terms, numbers.join(", "), "{values:?}");
             self.ends.insert(end);
         }
     }
@@ -222,7 +222,7 @@ fn limits() -> Limits {
     }
 }
 
-/// The ends that an engine finds, and its executions; none if it was undecided or gave up.
+/// The ends that an engine finds, and its executions; `None` if it was undecided or hit a limit.
 fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTreeSet<End>, u64)> {
     let mut machine = machine(code, split);
     let ends = BTreeSet::new();
@@ -234,8 +234,8 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTre
     };
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let found = search.run(&mut machine, watch, &mut ends);
-    let doubts = machine.doubts();
-    let sure = doubts.within.is_none() && doubts.undecided.is_none();
+    let undecided = machine.doubts();
+    let sure = undecided.within.is_none() && undecided.undecided.is_none();
     (found.stopped == StopReason::Complete && sure).then_some((ends.ends, found.counts.executions))
 }
 
@@ -287,7 +287,7 @@ fn split_arrays_change_the_number_of_traces_and_nothing_else() {
             let Some((found, executions)) = explored(&code, algorithm, true) else {
                 continue;
             };
-            // `context` need not meet every failure in a complete run.
+            // `context` need not find every failure in a complete run.
             let merges = matches!(algorithm, Algorithm::Context(_));
             let kept = |ends: &BTreeSet<End>| -> BTreeSet<End> {
                 let all = ends.iter().cloned();
@@ -318,6 +318,6 @@ fn split_arrays_change_the_number_of_traces_and_nothing_else() {
     println!("{compared} comparisons, {fewer} programs with fewer traces, {nets} nets");
     assert!(
         fewer * 10 > programs && compared > 3 * programs && nets * 2 > programs,
-        "the programs are worth little: {fewer}, {compared}, {nets}"
+        "too few programs were compared or split: {fewer}, {compared}, {nets}"
     );
 }

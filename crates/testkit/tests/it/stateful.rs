@@ -1,6 +1,6 @@
-//! Merging states loses nothing that counts: final states, deadlocked states, sites of failures.
+//! Merging states loses no results: final states, deadlocked states, sites of failures.
 
-use crate::common::{finds_all_states, programs, search};
+use crate::common::{has_found_all_states, programs, search};
 use mazurka_core::{Execution, Fingerprint, Semantics, Status};
 use mazurka_explore::Algorithm;
 use mazurka_lang::Machine;
@@ -10,7 +10,7 @@ use mazurka_testkit::{
 
 const STATEFUL: Algorithm = Algorithm::Stateful;
 
-/// Returns what the engine gets wrong about a program.
+/// Returns the mistake of the engine on a program, if there is one.
 fn wrong(text: &str) -> Option<String> {
     let truth = every_state(&mut machine(text).ok()?, Limit::default())?;
     if truth.lost {
@@ -19,7 +19,7 @@ fn wrong(text: &str) -> Option<String> {
     let mut seen = States::default();
     let found = search(&mut machine(text).ok()?, STATEFUL, &mut seen);
     seen.add_sites(&found);
-    let same = finds_all_states(&found, &seen, &truth)
+    let same = has_found_all_states(&found, &seen, &truth)
         && found.livelock.is_none()
         && found.counts.deadlocks == truth.deadlocks.len() as u64;
     (!same).then(|| format!("{:?}\nfound {seen:?}\nis {truth:?}", found.counts))

@@ -42,9 +42,9 @@ fn symbolic_machine(
     SymbolicMachine::new(code, 40_000, solver)
 }
 
-struct NoAudience;
+struct IgnoreResults;
 
-impl<E> Audience<E> for NoAudience {
+impl<E> Audience<E> for IgnoreResults {
     fn ended(&mut self, _: &E, _: End, _: &dyn LeadsHere) {}
     fn failed(&mut self, _: &E, _: Mishap, _: &dyn LeadsHere) {}
 }
@@ -84,7 +84,7 @@ fn the_table_of_example_3() {
                 &mut symbolic_machine(FIG8, &set, true, false),
                 reduction,
                 pruned,
-                &mut NoAudience,
+                &mut IgnoreResults,
             );
             (found.states, found.steps)
         };
@@ -108,7 +108,7 @@ fn the_states_of_example_2() {
     ] {
         let mut machine = symbolic_machine(EXAMPLE2, &[], true, false);
         assert_eq!(
-            run(&mut machine, reduction, false, &mut NoAudience).states,
+            run(&mut machine, reduction, false, &mut IgnoreResults).states,
             states
         );
     }
@@ -121,20 +121,20 @@ fn pruning_keeps_the_deadlock_of_a_process_that_may_have_to_wait() {
     for &reduction in Reduction::ALL {
         for pruned in [false, true] {
             let mut machine = symbolic_machine(program, &[], true, true);
-            let found = run(&mut machine, reduction, pruned, &mut NoAudience);
+            let found = run(&mut machine, reduction, pruned, &mut IgnoreResults);
             assert_eq!(found.deadlocks, 1, "{reduction:?}, pruned {pruned}");
         }
     }
 }
 
 #[test]
-fn steps_that_look_at_the_same_invariant_are_dependent() {
+fn steps_that_check_the_same_invariant_are_dependent() {
     // If `f` holds at first, only one order is without a failure.
     let program = "var x: i8 = 0 var f: bool
         invariant x == 0 || !f process { x := 1 } process { f := false }";
     for &reduction in Reduction::ALL {
         let mut machine = symbolic_machine(program, &[], true, true);
-        let found = run(&mut machine, reduction, false, &mut NoAudience);
+        let found = run(&mut machine, reduction, false, &mut IgnoreResults);
         // Process 0 first: it fails if `f` holds, and not otherwise; or process 1 first.
         assert_eq!((found.states, found.failures), (3, 1), "{reduction:?}");
     }
@@ -163,7 +163,7 @@ fn a_false_assume_before_the_first_step_discards_everything() {
     }
 }
 
-/// What an exploration shows for each valuation: states and mishaps.
+/// The states and mishaps that an exploration shows for each valuation.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ShownStates {
     finals: BTreeSet<(Vec<i64>, Vec<i64>)>,
@@ -238,7 +238,7 @@ impl Family {
             .collect()
     }
 
-    /// Returns what brute force finds from each valuation; none if there is too much.
+    /// Returns the results of brute force for each valuation; `None` if there are too many runs.
     fn truth(&self) -> Option<ShownStates> {
         let mut shown = ShownStates::default();
         for valuation in self.valuations() {
@@ -337,13 +337,13 @@ fn end_of<E: Execution>(program: &E) -> End {
 }
 
 /// Records what a symbolic exploration shows, for every valuation that follows its path.
-struct Scribe<'a> {
+struct ValuationRecorder<'a> {
     family: &'a Family,
     valuations: Vec<Vec<i64>>,
     shown: ShownStates,
 }
 
-impl<'a> Scribe<'a> {
+impl<'a> ValuationRecorder<'a> {
     fn new(family: &'a Family) -> Self {
         Self {
             family,
@@ -399,7 +399,7 @@ impl<'a> Scribe<'a> {
     }
 }
 
-impl Audience<SymbolicMachine> for Scribe<'_> {
+impl Audience<SymbolicMachine> for ValuationRecorder<'_> {
     fn ended(&mut self, machine: &SymbolicMachine, end: End, _: &dyn LeadsHere) {
         self.complete(machine, end);
     }
@@ -409,7 +409,7 @@ impl Audience<SymbolicMachine> for Scribe<'_> {
     }
 }
 
-impl Observer<SymbolicMachine> for Scribe<'_> {
+impl Observer<SymbolicMachine> for ValuationRecorder<'_> {
     fn start(&mut self, machine: &SymbolicMachine) {
         self.shown = ShownStates::default();
         for &mishap in machine.initial_mishaps() {
@@ -424,12 +424,12 @@ impl Observer<SymbolicMachine> for Scribe<'_> {
     }
 
     fn complete(&mut self, machine: &SymbolicMachine) {
-        Scribe::complete(self, machine, end_of(machine));
+        ValuationRecorder::complete(self, machine, end_of(machine));
     }
 }
 
-/// Theorem 2: what a symbolic state represents is reachable. Theorem 3: some symbolic state
-/// represents each reachable state.
+/// Theorem 2: every state that a symbolic state represents is reachable. Theorem 3: some symbolic
+/// state represents each reachable state.
 fn correct_and_complete(seed: u64, config: &Config) -> bool {
     let program = generate(seed, config);
     let Some(family) = Family::new(&program, 2) else {
@@ -467,7 +467,7 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
             (false, false, true),
         ] {
             let mut machine = symbolic_machine(text, &[], exits, solver);
-            let mut scribe = Scribe::new(&family);
+            let mut scribe = ValuationRecorder::new(&family);
             let found = run(&mut machine, reduction, pruned, &mut scribe);
             if !found.bounds.is_empty() {
                 continue;
@@ -480,7 +480,7 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
     }
     for &algorithm in Algorithm::ALL {
         let mut machine = symbolic_machine(text, &[], false, true);
-        let mut scribe = Scribe::new(&family);
+        let mut scribe = ValuationRecorder::new(&family);
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let limits = Limits {
             steps: Some(20_000),
@@ -521,6 +521,6 @@ fn small() -> Config {
 }
 
 #[test]
-fn symbolic_states_stand_for_what_is_reached_from_their_valuations() {
+fn symbolic_states_represent_the_states_of_their_valuations() {
     programs(1, 60, &small());
 }

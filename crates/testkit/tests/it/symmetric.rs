@@ -11,7 +11,7 @@ use mazurka_testkit::machine;
 use mazurka_testkit::planted::{Mistake, Permuting};
 use mazurka_testkit::swarm::symmetric;
 
-/// Returns a search to the end that does not look for cycles.
+/// Returns an exhaustive search that does not search for cycles.
 fn stateful(reduced: bool, symmetric: bool) -> Search<Algorithm> {
     Search {
         algorithm: Algorithm::StatefulAs(Merging {
@@ -28,20 +28,20 @@ fn stateful(reduced: bool, symmetric: bool) -> Search<Algorithm> {
 }
 
 fn alone<E: Semantics>(program: &mut E, search: &Search<Algorithm>) -> Option<Findings> {
-    let go_on = &mut |_: &_| ControlFlow::Continue(());
-    let found = search.run(program, go_on, &mut ());
+    let keep_going = &mut |_: &_| ControlFlow::Continue(());
+    let found = search.run(program, keep_going, &mut ());
     let whole = found.bounds.is_empty() && found.stopped == StopReason::Complete;
     whole.then_some(found)
 }
 
 fn together(text: &str, search: &Search<Algorithm>, count: usize) -> Findings {
     let programs = &|| machine(text).expect("a program");
-    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    let keep_going = &mut |_: &_| ControlFlow::Continue(());
     let all = Search {
         limits: Limits::default(),
         ..search.clone()
     };
-    all.share_states_after(0, &Workers { count, programs }, go_on)
+    all.share_states_after(0, &Workers { count, programs }, keep_going)
 }
 
 /// Makes a run. Returns `None` if it is not a run of the program.
@@ -54,7 +54,7 @@ fn replay(program: &mut Machine, schedule: &Schedule) -> Option<()> {
     Some(())
 }
 
-fn is_dead(program: &Machine) -> bool {
+fn is_stuck(program: &Machine) -> bool {
     let all = program.processes().in_order().iter();
     let mut all = all.map(|&process| program.status(process));
     !program.is_final() && all.all(|status| status != Status::Ready)
@@ -65,7 +65,7 @@ fn wrong_runs(text: &str, found: &Findings) -> Option<String> {
     let mut program = machine(text).ok()?;
     for failure in &found.failures {
         let site = failure.mishap?.site;
-        let made = replay(&mut program, &failure.schedule);
+        let replayed = replay(&mut program, &failure.schedule);
         let mut shown: Vec<u32> = Vec::new();
         match program.events().last() {
             Some(last) => shown.extend(last.mishaps.iter().map(|mishap| mishap.site)),
@@ -74,12 +74,12 @@ fn wrong_runs(text: &str, found: &Findings) -> Option<String> {
         if program.is_final() {
             shown.extend(program.final_mishaps().iter().map(|mishap| mishap.site));
         }
-        if made.is_none() || !shown.contains(&site) {
+        if replayed.is_none() || !shown.contains(&site) {
             return Some(format!("does not show {site}: {failure:?}"));
         }
     }
     if let Some(deadlock) = &found.deadlock
-        && (replay(&mut program, &deadlock.schedule).is_none() || !is_dead(&program))
+        && (replay(&mut program, &deadlock.schedule).is_none() || !is_stuck(&program))
     {
         return Some(format!("no deadlock: {deadlock:?}"));
     }
@@ -130,8 +130,8 @@ fn compare<E: Semantics>(
             wrong("no symmetry, and other counts")
         };
     };
-    // The two searches may choose different stubborn sets of the same size, so either may meet a
-    // few states more.
+    // The two searches may choose different stubborn sets of the same size, so either may visit a
+    // few more states.
     let more = few.counts.states > all.counts.states || few.counts.steps > all.counts.steps;
     if !reduced && more {
         return wrong("more");
@@ -450,7 +450,7 @@ fn caught_after(mistake: Mistake) -> Option<u64> {
     (0..150).find(is_wrong)
 }
 
-/// A harness that misses these mistakes would be of little use.
+/// The harness must find these mistakes.
 #[test]
 fn wrong_symmetries_are_caught() {
     assert_eq!(caught_after(Mistake::None), None);

@@ -11,14 +11,14 @@ use mazurka_testkit::oracle::{Answer, Limits, judge};
 
 /// Writes a program with four temporal properties, called `p0` to `p3`. Process `qk` keeps a copy
 /// of its local `n` in the shared variable `gk`.
-struct Author {
+struct ProgramWriter {
     rng: Rng,
     text: String,
     process: usize,
 }
 
-impl Author {
-    fn of(&mut self, all: &[&str]) -> String {
+impl ProgramWriter {
+    fn any_of(&mut self, all: &[&str]) -> String {
         (*self.rng.pick(all).expect("not empty")).to_owned()
     }
 
@@ -35,9 +35,9 @@ impl Author {
             "true",
         ];
         match self.rng.below(4) {
-            0 => format!("{} && {}", self.of(&simple), self.of(&simple)),
-            1 => format!("{} || {}", self.of(&simple), self.of(&simple)),
-            _ => self.of(&simple),
+            0 => format!("{} && {}", self.any_of(&simple), self.any_of(&simple)),
+            1 => format!("{} || {}", self.any_of(&simple), self.any_of(&simple)),
+            _ => self.any_of(&simple),
         }
     }
 
@@ -45,8 +45,8 @@ impl Author {
     fn claim(&mut self) -> String {
         let local = ["g0 == 0", "g0 == 1", "g1 == 2", "g1 != 1", "g0 == g1"];
         match self.rng.below(4) {
-            0 => self.of(&local),
-            1 => format!("{} && {}", self.of(&local), self.condition()),
+            0 => self.any_of(&local),
+            1 => format!("{} && {}", self.any_of(&local), self.condition()),
             _ => self.condition(),
         }
     }
@@ -58,7 +58,7 @@ impl Author {
     }
 
     fn simple(&mut self) -> String {
-        self.of(&[
+        self.any_of(&[
             "x := 0",
             "x := 1",
             "x := 1 - y",
@@ -139,7 +139,7 @@ impl Author {
 }
 
 fn program(seed: u64) -> String {
-    let author = Author {
+    let author = ProgramWriter {
         rng: Rng::new(seed),
         text: String::new(),
         process: 0,
@@ -168,8 +168,8 @@ fn with_locals(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns what the engine says about `p0` to `p3`, and whether there is a livelock; none if it hit
-/// a bound. Each witness is replayed.
+/// Returns whether `p0` to `p3` hold, and whether there is a livelock, according to the engine;
+/// `None` if it hit a bound. Each witness is replayed.
 fn verdicts(text: &str, fairness: Fairness) -> Option<(Vec<bool>, bool)> {
     let program = Program::load("random.maz", text, &[]).expect("a right program");
     let options = Options {
@@ -184,7 +184,7 @@ fn verdicts(text: &str, fairness: Fairness) -> Option<(Vec<bool>, bool)> {
     let saved = serde_json::to_string(&record).expect("a record");
     if !record.witnesses.is_empty() {
         let recording = Recording::parse(&saved).expect("its own record");
-        // The record says which fairness it assumes.
+        // The record names the fairness that it assumes.
         let again = program.replay(&recording, &Options::default());
         let again = again.unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(again.witnesses, record.witnesses, "{text}");

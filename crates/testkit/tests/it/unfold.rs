@@ -86,7 +86,7 @@ pub fn fault(text: &str, truth: &Summary) -> Option<String> {
         if tests > seen.executions + seen.discarded {
             return Some(format!("{kind}: {tests} tests for {}", seen.executions));
         }
-        // No execution shows a failure that the tests did not see. (A broken `ensures` depends on
+        // No execution shows a failure that the tests did not find. (A false `ensures` depends on
         // the final state.)
         program.back_to(0);
         if kind == NetKind::Replicated && program.initial_mishaps().is_empty() {
@@ -111,7 +111,7 @@ pub fn fault(text: &str, truth: &Summary) -> Option<String> {
         let mut other = machine(text).ok()?;
         let again = net_of(&mut other, kind, 2);
         if again.fingerprint() != net.fingerprint() {
-            return Some(format!("{kind}: another order, another net"));
+            return Some(format!("{kind}: the net depends on the order of the tests"));
         }
         if let Some(fault) = recorded_fault(&mut other, &mut net, kind) {
             return Some(format!("{kind}: {fault}"));

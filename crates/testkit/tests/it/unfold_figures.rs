@@ -14,12 +14,12 @@ use mazurka_smt::{Assembly, Choice, assemble};
 use NetKind::{Contextual, Replicated};
 
 /// A program of the corpus, ready to run.
-enum Runs {
+enum CorpusProgram {
     Concrete(Box<Machine>),
     ForAll(Box<SymbolicMachine>),
 }
 
-fn program(name: &str, set: &[(&str, u64)]) -> Runs {
+fn program(name: &str, set: &[(&str, u64)]) -> CorpusProgram {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/maz");
     let file = corpus.join(name).join("program.maz");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -33,7 +33,7 @@ fn program(name: &str, set: &[(&str, u64)]) -> Runs {
     let program = mazurka_lang::load(&text, &set).expect("a program of the corpus");
     let code = mazurka_lang::compile(&program, &text).expect("a program of the corpus");
     if program.unknowns().is_empty() {
-        return Runs::Concrete(Box::new(Machine::new(Arc::new(code), 10_000)));
+        return CorpusProgram::Concrete(Box::new(Machine::new(Arc::new(code), 10_000)));
     }
     let embedded = Assembly {
         choice: Choice::Embedded,
@@ -41,14 +41,14 @@ fn program(name: &str, set: &[(&str, u64)]) -> Runs {
     };
     let solver = assemble(embedded).expect("it is always there");
     let machine = SymbolicMachine::new(Arc::new(code), 1_000_000, Some(solver));
-    Runs::ForAll(Box::new(machine))
+    CorpusProgram::ForAll(Box::new(machine))
 }
 
 /// The net of a program of the corpus.
 fn net(name: &str, set: &[(&str, u64)], kind: NetKind, seed: u64) -> Unfolding {
     match program(name, set) {
-        Runs::Concrete(mut machine) => net_of(&mut *machine, kind, seed),
-        Runs::ForAll(machine) => {
+        CorpusProgram::Concrete(mut machine) => net_of(&mut *machine, kind, seed),
+        CorpusProgram::ForAll(machine) => {
             let mut machine = machine.starting_in_any_order().with_branches_apart();
             net_of(&mut machine, kind, seed)
         }
@@ -144,10 +144,10 @@ fn a_branch_over_inputs_is_an_event_of_its_own() {
 }
 
 /// Synthetic 1: the nets do not depend on the seed. They need about as many tests as were counted
-/// by hand with branches apart (815, 691 and 51); with branches in the steps before them it was
-/// 1041, 833 and 72.
+/// by hand with separate branches (815, 691 and 51); with branches in the steps before them the
+/// counts are 1041, 833 and 72.
 #[test]
-fn synthetic_1_has_branches_apart() {
+fn synthetic_1_has_separate_branches() {
     let nets = [
         (Replicated, 5518, 830),
         (Contextual, 3972, 700),
@@ -418,8 +418,8 @@ fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
     };
     let on = &mut |_: &_| ControlFlow::Continue(());
     let found = match program(name, set) {
-        Runs::Concrete(mut machine) => search.run(&mut *machine, on, &mut ()),
-        Runs::ForAll(mut machine) => search.run(&mut *machine, on, &mut ()),
+        CorpusProgram::Concrete(mut machine) => search.run(&mut *machine, on, &mut ()),
+        CorpusProgram::ForAll(mut machine) => search.run(&mut *machine, on, &mut ()),
     };
     found.counts.traces
 }
@@ -558,11 +558,11 @@ fn properties_of_the_thesis() {
             let answer = reached(name, set, property, method);
             (answer, start.elapsed().as_secs_f64())
         });
-        let told = |(answer, seconds): (Option<bool>, f64)| format!("{answer:?}, {seconds:.1}");
+        let shown = |(answer, seconds): (Option<bool>, f64)| format!("{answer:?}, {seconds:.1}");
         println!(
             "{benchmark} | {property} | {} | {}",
-            told(search),
-            told(smt)
+            shown(search),
+            shown(smt)
         );
         assert_eq!(search.0, Some(reachable), "{benchmark}: {property}");
         assert_ne!(smt.0, Some(!reachable), "{benchmark}: {property}");

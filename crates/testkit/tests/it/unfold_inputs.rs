@@ -41,8 +41,8 @@ fn machine_for_nets(code: &Arc<Code>) -> SymbolicMachine {
 }
 
 fn is_sure(machine: &SymbolicMachine) -> bool {
-    let doubts = machine.doubts();
-    doubts.within.is_none() && doubts.undecided.is_none()
+    let undecided = machine.doubts();
+    undecided.within.is_none() && undecided.undecided.is_none()
 }
 
 /// The trace of the current run, and how it ends.
@@ -112,8 +112,8 @@ impl Observer<SymbolicMachine> for Truth {
     }
 }
 
-/// Runs brute force; none if there is too much. Steps that contain their branches and steps that
-/// leave them to steps of their own give the same number of traces, which end alike.
+/// Runs brute force; `None` if there are too many runs. Branches within steps and branches as
+/// separate steps give the same number of traces, with the same endings.
 fn truth(text: &str, code: &Arc<Code>) -> Option<Truth> {
     let whole = brute(machine(code))?;
     let apart = brute(machine(code).with_branches_apart())?;
@@ -232,7 +232,7 @@ fn nets_represent_what_brute_force_explores() {
             assert_eq!(
                 again.fingerprint(),
                 net.fingerprint(),
-                "{kind}, seed {seed}: another order, another net\n{text}"
+                "{kind}, seed {seed}: the net depends on the order of the tests\n{text}"
             );
             sizes.push(net.events());
         }
@@ -276,8 +276,8 @@ fn stateful_fault(
         }
     }
     let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
-    // A process that finds its way closed may have to wait for others. Their ends distinguish steps
-    // of the naive search that are one event of the net.
+    // A process whose branch is closed may have to wait for others. Their ends distinguish steps of
+    // the naive search that are one event of the net.
     let same_model = text.contains("join") || net.model() == Some(walked.model);
     let same_deadlocks = text.contains("join") || by_net == by_states;
     if !same_deadlocks || !same_model {
@@ -315,9 +315,9 @@ fn wanted(rng: &mut Rng, text: &str) -> String {
 }
 
 #[test]
-fn the_net_knows_which_states_some_inputs_reach() {
+fn the_net_has_the_states_that_some_inputs_reach() {
     let (mut reachable, mut unreachable) = (0, 0);
-    let (mut asked, mut answered) = (0, 0);
+    let (mut questions, mut answered) = (0, 0);
     let compared = each(50_000, |seed, text, _, truth| {
         let mut rng = Rng::new(seed);
         for _ in 0..3 {
@@ -336,8 +336,8 @@ fn the_net_knows_which_states_some_inputs_reach() {
                 holds
             });
             for kind in [NetKind::Replicated, NetKind::Contextual, NetKind::Stateful] {
-                asked += 1;
-                let method = [Method::Search, Method::Smt][(asked % 2) as usize];
+                questions += 1;
+                let method = [Method::Search, Method::Smt][(questions % 2) as usize];
                 if let Some(found) = reaches(text, &wanted, Unfold { kind, seed }, method) {
                     answered += 1;
                     assert_eq!(found, reached, "{kind}, seed {seed}: {wanted}\n{text}");
@@ -351,6 +351,6 @@ fn the_net_knows_which_states_some_inputs_reach() {
         }
     });
     println!("{compared} programs; {reachable} states reachable, {unreachable} not");
-    assert!(answered * 10 > asked * 9, "{answered} of {asked}");
+    assert!(answered * 10 > questions * 9, "{answered} of {questions}");
     assert!(reachable * 3 > compared && unreachable * 3 > compared);
 }

@@ -1,5 +1,5 @@
-//! The parts of ABS that are left out: the time of the machine, deployment, foreign code,
-//! schedulers and `ABS.Meta`. Each has a message that names it.
+//! The excluded parts of ABS: the time of the machine, deployment, foreign code, schedulers and
+//! `ABS.Meta`. Each has a message that names it.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -36,7 +36,7 @@ const SCHEDULER: &[&str] = &[
     "randomscheduler",
 ];
 
-/// The standard modules that are left out, with their exports. Importing one is allowed, using its
+/// The excluded standard modules, with their exports. Importing a module is allowed; using its
 /// exports is a mistake.
 const MODULES: [(&str, Excluded, &[&str]); 7] = [
     (
@@ -144,7 +144,7 @@ impl Excluded {
                 "A0302",
                 "deployment components are not explored",
                 "resources and deployment",
-                "take the deployment component out: it changes when things happen, not what can happen",
+                "remove the deployment component: it changes when things happen, not what can happen",
             ),
             Excluded::Foreign => (
                 "A0304",
@@ -156,12 +156,12 @@ impl Excluded {
                 "A0305",
                 "user-defined schedulers are not explored",
                 "a scheduler of its own",
-                "take the annotation out: all orders of the tasks are explored",
+                "remove the annotation: all orders of the tasks are explored",
             ),
             Excluded::Meta => (
                 "A0307",
                 "`ABS.Meta` is not explored",
-                "code about code",
+                "reflection",
                 "write out what it does",
             ),
         };
@@ -171,15 +171,15 @@ impl Excluded {
 
 impl Parser<'_> {
     /// Reports the use of an excluded part.
-    pub(super) fn exclude(&mut self, what: Excluded, span: Span) -> Reported {
+    pub(super) fn report_excluded(&mut self, what: Excluded, span: Span) -> Reported {
         self.mistake(what.at(span))
     }
 
-    /// Reports `Foreign`, except on a class: it may be foreign as long as no object of it is
+    /// Reports `Foreign`, except on a class: a class may be foreign as long as no object of it is
     /// created.
     pub(super) fn refuse_foreign(&mut self, annotations: &Annotations) {
         if annotations.has("Foreign") {
-            self.exclude(Excluded::Foreign, self.here());
+            self.report_excluded(Excluded::Foreign, self.span_here());
         }
     }
 
@@ -189,7 +189,7 @@ impl Parser<'_> {
         while self.is("[") {
             self.next();
             loop {
-                let span = self.here();
+                let span = self.span_here();
                 let word = match self.peek() {
                     TokenKind::TypeName(word) => word.clone(),
                     _ => String::new(),
@@ -212,7 +212,7 @@ impl Parser<'_> {
                     _ => None,
                 };
                 if let Some(excluded) = excluded {
-                    self.exclude(excluded, span);
+                    self.report_excluded(excluded, span);
                 }
                 all.0.push((label, self.expr()?));
                 if !self.accept(",") {

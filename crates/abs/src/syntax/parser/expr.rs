@@ -9,7 +9,7 @@ use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Pattern, Patter
 use crate::syntax::lexer::words;
 use crate::syntax::token::TokenKind;
 
-/// Returns an operator, and how strongly it binds.
+/// Returns an operator and its precedence.
 fn operator(kind: &TokenKind) -> Option<(Binary, u8)> {
     let TokenKind::Symbol(symbol) = kind else {
         return None;
@@ -54,7 +54,7 @@ impl Parser<'_> {
             self.next();
             let right = self.nested(|parser| parser.operators(binds))?;
             let span = left.span.to(right.span);
-            // A chain becomes a tree that is as deep as the chain is long.
+            // A chain becomes a tree whose depth is the length of the chain.
             chain += 1;
             if chain > super::MAX_NESTING {
                 return self.nested_too_long(span);
@@ -78,7 +78,7 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
-        let start = self.here();
+        let start = self.span_here();
         let operator = match self.peek() {
             TokenKind::Symbol("!" | "~") => Unary::Not,
             TokenKind::Symbol("-") => Unary::Negate,
@@ -136,12 +136,12 @@ impl Parser<'_> {
             } else {
                 return Ok(expr);
             }
-            expr.span = start.to(self.before());
+            expr.span = start.to(self.span_before());
         }
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
-        let start = self.here();
+        let start = self.span_here();
         let token = self.peek().clone();
         let kind = match token {
             TokenKind::Int(value) => {
@@ -169,7 +169,7 @@ impl Parser<'_> {
                 let inner = self.expr()?;
                 self.expect(")")?;
                 return Ok(Expr {
-                    span: start.to(self.before()),
+                    span: start.to(self.span_before()),
                     ..inner
                 });
             }
@@ -178,12 +178,12 @@ impl Parser<'_> {
         };
         Ok(Expr {
             kind,
-            span: start.to(self.before()),
+            span: start.to(self.span_before()),
         })
     }
 
     fn keyword(&mut self, word: &str) -> Parsed<ExprKind> {
-        let start = self.here();
+        let start = self.span_here();
         match word {
             "this" => {
                 self.next();
@@ -263,7 +263,7 @@ impl Parser<'_> {
                     }
                 }
             }
-            "duration" => Err(self.exclude(Excluded::Time, start)),
+            "duration" => Err(self.report_excluded(Excluded::Time, start)),
             _ => Err(self.wanted("an expression")),
         }
     }
@@ -278,11 +278,11 @@ impl Parser<'_> {
         self.expect("=")?;
         let value = self.expr()?;
         let body = if self.accept(",") {
-            let start = self.here();
+            let start = self.span_here();
             let kind = self.nested(Self::let_bindings)?;
             Expr {
                 kind,
-                span: start.to(self.before()),
+                span: start.to(self.span_before()),
             }
         } else {
             self.expect("in")?;
@@ -342,14 +342,14 @@ impl Parser<'_> {
         if !self.is("(") || !self.starts_function() {
             return self.expr().map(Argument::Expr);
         }
-        let start = self.here();
+        let start = self.span_here();
         let parameters = self.in_brackets(|parser| {
             let ty = parser.ty()?;
             Ok((ty, parser.name("the name of a parameter")?))
         })?;
         self.expect("=>")?;
         let body = Box::new(self.expr()?);
-        let span = start.to(self.before());
+        let span = start.to(self.span_before());
         let function = Function::Anonymous {
             parameters,
             body,
@@ -421,7 +421,7 @@ impl Parser<'_> {
 
     pub(super) fn pattern(&mut self) -> Parsed<Pattern> {
         self.nested(|parser| {
-            let start = parser.here();
+            let start = parser.span_here();
             let negative = parser.is("-") && matches!(parser.peek_at(1), TokenKind::Int(_));
             if negative {
                 parser.next();
@@ -440,7 +440,7 @@ impl Parser<'_> {
                     PatternKind::Text(text)
                 }
                 TokenKind::Name(text) => {
-                    let span = parser.here();
+                    let span = parser.span_here();
                     parser.next();
                     PatternKind::Variable(Name { text, span })
                 }
@@ -457,7 +457,7 @@ impl Parser<'_> {
             };
             Ok(Pattern {
                 kind,
-                span: start.to(parser.before()),
+                span: start.to(parser.span_before()),
             })
         })
     }

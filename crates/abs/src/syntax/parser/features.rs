@@ -61,7 +61,7 @@ impl Parser<'_> {
     }
 
     fn feature_group(&mut self) -> Parsed<FeatureGroup> {
-        let span = self.here();
+        let span = self.span_here();
         self.next();
         let (mut least, mut most, mut all) = (BigInt::from(1), Some(BigInt::from(1)), false);
         if self.accept_word("allof") {
@@ -99,7 +99,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses a number, or `*`, which is none.
+    /// Parses a number, or `*`, which means no limit.
     fn limit(&mut self) -> Parsed<Option<BigInt>> {
         if self.accept("*") {
             return Ok(None);
@@ -165,9 +165,9 @@ impl Parser<'_> {
         if out || marked && self.accept_word("ifin") {
             self.expect(":")?;
         }
-        let start = self.here();
+        let start = self.span_here();
         let expr = self.feature_expr(0)?;
-        let span = start.to(self.before());
+        let span = start.to(self.span_before());
         self.expect(";")?;
         Ok(Constraint::Holds { out, expr, span })
     }

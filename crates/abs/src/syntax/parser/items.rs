@@ -24,7 +24,7 @@ impl Parser<'_> {
             } else {
                 let mistake = Diagnostic::new(
                     "A0105",
-                    self.here(),
+                    self.span_here(),
                     "a file starts with the name of its module",
                 )
                 .label("expected `module`")
@@ -65,7 +65,7 @@ impl Parser<'_> {
         while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
             if self.declaration(module).is_err() {
                 self.recover();
-                // Skips an unmatched closing bracket.
+                // Skip an unmatched closing bracket.
                 self.accept("}");
             }
         }
@@ -73,7 +73,7 @@ impl Parser<'_> {
 
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
         let annotations = self.annotations()?;
-        let start = self.here();
+        let start = self.span_here();
         if !self.is("class") {
             self.refuse_foreign(&annotations);
         }
@@ -118,7 +118,7 @@ impl Parser<'_> {
             }
             TokenKind::Symbol("{") => {
                 let body = self.block()?;
-                let span = start.to(self.before());
+                let span = start.to(self.span_before());
                 if module.main.is_some() {
                     let mistake =
                         Diagnostic::new("A0117", start, "this module has a main block already")
@@ -153,7 +153,7 @@ impl Parser<'_> {
         if name.text.contains('.') {
             let mistake = Diagnostic::new("A0119", name.span, "a declaration is in its module")
                 .label("a name without a module is expected")
-                .help("take the module out");
+                .help("remove the module");
             return Err(self.mistake(mistake));
         }
         module.items.push(item);
@@ -250,7 +250,7 @@ impl Parser<'_> {
         let body = if self.is("builtin") {
             self.next();
             if self.is("(") {
-                self.exclude(Excluded::Foreign, self.here());
+                self.report_excluded(Excluded::Foreign, self.span_here());
                 self.in_brackets(Self::expr)?;
             }
             Body::Builtin
@@ -345,11 +345,11 @@ impl Parser<'_> {
         Ok(class)
     }
 
-    /// Parses a method of a trait, or one that a delta adds.
+    /// Parses a method of a trait, or a method that a delta adds.
     pub(super) fn method(&mut self) -> Parsed<Method> {
         let signature = self.signature()?;
         let body = self.block()?;
-        let end = self.before();
+        let end = self.span_before();
         Ok(Method {
             signature,
             body,
@@ -394,7 +394,7 @@ impl Parser<'_> {
                     readonly: annotations.has("Readonly"),
                 },
                 body,
-                end: self.before(),
+                end: self.span_before(),
             });
             return Ok(());
         }

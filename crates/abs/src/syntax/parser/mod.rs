@@ -20,7 +20,7 @@ use super::variability::Variability;
 /// Limit on nesting.
 const MAX_NESTING: usize = 200;
 
-/// A mistake has been reported; the caller finds a place to continue.
+/// A mistake that has been reported; the caller finds a place to continue.
 pub(crate) struct Reported;
 
 pub(crate) type Parsed<T> = Result<T, Reported>;
@@ -91,12 +91,12 @@ impl Parser<'_> {
         &self.tokens[(self.at + ahead).min(last)].kind
     }
 
-    fn here(&self) -> Span {
+    fn span_here(&self) -> Span {
         self.tokens[self.at].span
     }
 
-    /// Returns the place of the word before.
-    fn before(&self) -> Span {
+    /// Returns the place of the previous word.
+    fn span_before(&self) -> Span {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
@@ -134,27 +134,31 @@ impl Parser<'_> {
     /// Reports that something else was expected here.
     fn wanted(&mut self, what: &str) -> Reported {
         let found = self.peek().describe();
-        let mistake = Diagnostic::new("A0110", self.here(), format!("{found} is not allowed here"))
-            .label(format!("expected {what}"));
+        let mistake = Diagnostic::new(
+            "A0110",
+            self.span_here(),
+            format!("{found} is not allowed here"),
+        )
+        .label(format!("expected {what}"));
         self.mistake(mistake)
     }
 
     fn expect(&mut self, word: &str) -> Parsed<Span> {
         if self.is(word) {
-            let span = self.here();
+            let span = self.span_here();
             self.next();
             return Ok(span);
         }
         let found = self.peek().describe();
-        // A missing sign is reported after the word before.
+        // A missing sign is reported after the previous word.
         let missing = matches!(word, ";" | ")" | "]" | ",");
         let at = if missing {
             Span {
-                start: self.before().end,
-                end: self.before().end,
+                start: self.span_before().end,
+                end: self.span_before().end,
             }
         } else {
-            self.here()
+            self.span_here()
         };
         let mut mistake =
             Diagnostic::new("A0110", at, format!("`{word}` is missing before {found}"))
@@ -170,16 +174,19 @@ impl Parser<'_> {
         if let TokenKind::Name(text) = self.peek() {
             let name = Name {
                 text: text.clone(),
-                span: self.here(),
+                span: self.span_here(),
             };
             self.next();
             return Ok(name);
         }
         if let (TokenKind::TypeName(text), true) = (self.peek().clone(), !what.is_empty()) {
-            let mistake =
-                Diagnostic::new("A0111", self.here(), format!("`{text}` cannot be {what}"))
-                    .label("starts with a capital letter")
-                    .help("names of variables, functions and methods start with a small letter");
+            let mistake = Diagnostic::new(
+                "A0111",
+                self.span_here(),
+                format!("`{text}` cannot be {what}"),
+            )
+            .label("starts with a capital letter")
+            .help("names of variables, functions and methods start with a small letter");
             self.next();
             return Err(self.mistake(mistake));
         }
@@ -192,13 +199,13 @@ impl Parser<'_> {
             TokenKind::TypeName(text) => {
                 let name = Name {
                     text: text.clone(),
-                    span: self.here(),
+                    span: self.span_here(),
                 };
                 self.next();
                 Ok(name)
             }
             TokenKind::Name(text) => {
-                let mistake = Diagnostic::new("A0111", self.here(), format!("`{text}` cannot be {what}"))
+                let mistake = Diagnostic::new("A0111", self.span_here(), format!("`{text}` cannot be {what}"))
                     .label("starts with a small letter")
                     .help("names of types, constructors, interfaces, classes and modules start with a capital letter");
                 self.next();
@@ -215,14 +222,14 @@ impl Parser<'_> {
             TokenKind::Name(text) => {
                 let name = Name {
                     text: text.clone(),
-                    span: self.here(),
+                    span: self.span_here(),
                 };
                 self.next();
                 return Ok((name, true));
             }
             TokenKind::TypeName(text) => Name {
                 text: text.clone(),
-                span: self.here(),
+                span: self.span_here(),
             },
             _ => return Err(self.wanted(what)),
         };
@@ -235,7 +242,7 @@ impl Parser<'_> {
             let small = matches!(self.peek_at(1), TokenKind::Name(_));
             self.next();
             name.text = format!("{}.{part}", name.text);
-            name.span = name.span.to(self.here());
+            name.span = name.span.to(self.span_here());
             self.next();
             if small {
                 return Ok((name, true));
@@ -299,7 +306,7 @@ impl Parser<'_> {
     /// Guards against nesting that would overflow the stack.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= MAX_NESTING {
-            let mistake = Diagnostic::new("A0112", self.here(), "this is nested too deeply")
+            let mistake = Diagnostic::new("A0112", self.span_here(), "this is nested too deeply")
                 .label(format!("more than {MAX_NESTING} levels"))
                 .help("give parts of it names: functions, methods, variables");
             let reported = self.mistake(mistake);
@@ -313,8 +320,8 @@ impl Parser<'_> {
         result
     }
 
-    /// Continues after the end of a statement or declaration: after the next `;`, or after a block
-    /// that opens before it.
+    /// Continues after the end of a statement or declaration: after the next `;`, or after the next
+    /// block if it opens earlier.
     fn recover(&mut self) {
         let mut depth = 0usize;
         while self.peek() != &TokenKind::End {

@@ -26,7 +26,7 @@ impl Parser<'_> {
     pub(super) fn stmt(&mut self) -> Parsed<Stmt> {
         self.nested(|parser| {
             let annotations = parser.annotations()?;
-            let start = parser.here();
+            let start = parser.span_here();
             let mut kind = parser.stmt_kind()?;
             if let StmtKind::Declare { ty, fixed, .. } = &mut kind {
                 ty.nonnull |= annotations.has("Nonnull");
@@ -35,14 +35,14 @@ impl Parser<'_> {
             let deadline = annotations.labelled("Deadline").cloned();
             Ok(Stmt {
                 kind,
-                span: start.to(parser.before()),
+                span: start.to(parser.span_before()),
                 deadline: deadline.filter(|_| !parser.ignore_time),
             })
         })
     }
 
     fn stmt_kind(&mut self) -> Parsed<StmtKind> {
-        let start = self.here();
+        let start = self.span_here();
         let kind = match *self.peek() {
             TokenKind::Symbol("{") => return Ok(StmtKind::Block(self.block()?)),
             TokenKind::Symbol(";") => {
@@ -111,7 +111,7 @@ impl Parser<'_> {
                     self.next();
                     StmtKind::Die(self.expr()?)
                 }
-                "movecogto" => return Err(self.exclude(Excluded::Deployment, start)),
+                "movecogto" => return Err(self.report_excluded(Excluded::Deployment, start)),
                 _ => self.simple()?,
             },
             _ => self.simple()?,
@@ -120,7 +120,7 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    /// Parses the least and the greatest time; `None` if time is ignored.
+    /// Parses the least and the greatest time; returns `None` if time is ignored.
     fn bounds(&mut self) -> Parsed<Option<(Expr, Option<Expr>)>> {
         self.expect("(")?;
         let min = self.expr()?;
@@ -265,7 +265,7 @@ impl Parser<'_> {
     }
 
     fn await_stmt(&mut self) -> Parsed<StmtKind> {
-        let start = self.here();
+        let start = self.span_here();
         self.next();
         let mut guards = Vec::new();
         loop {

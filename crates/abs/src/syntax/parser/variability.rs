@@ -20,10 +20,10 @@ impl Parser<'_> {
         named && BESIDE.iter().any(|word| self.is(word))
     }
 
-    /// Parses a declaration outside of modules. `within` is the preceding module, which the
-    /// declaration belonged to in older versions of ABS.
+    /// Parses a declaration outside of modules. `within` is the preceding module, to which the
+    /// declaration belongs in older versions of ABS.
     pub(super) fn outside_modules(&mut self, within: Option<Name>) -> Parsed<()> {
-        let start = self.here();
+        let start = self.span_here();
         if self.accept("delta") {
             let before = self.mistakes.len();
             let mut delta = self.delta()?;
@@ -169,7 +169,8 @@ impl Parser<'_> {
         Ok(delta)
     }
 
-    /// Parses a requirement on a class parameter of a delta. Returns whether there was one.
+    /// Parses a requirement on a class parameter of a delta. Returns whether there is a
+    /// requirement.
     fn has_condition(&mut self) -> Parsed<bool> {
         if self.accept("hasField") {
             self.ty()?;
@@ -186,7 +187,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Parses a change. In an `old` delta, `removes class C` has no semicolon.
+    /// Parses a change. In an old delta (`old`), `removes class C` has no semicolon.
     fn modifier(&mut self, old: bool) -> Parsed<Modifier> {
         if self.accept("adds") {
             return self.added();
@@ -482,7 +483,7 @@ impl Parser<'_> {
 
     /// Parses `original(…)`, `core.original(…)`, `Delta.original(…)`: the method before the change.
     pub(super) fn original(&mut self) -> Parsed<Option<ExprKind>> {
-        let start = self.here();
+        let start = self.span_here();
         let of = match self.peek().clone() {
             TokenKind::Name(text) if text == "original" && self.is_at(1, "(") => None,
             TokenKind::Name(text) | TokenKind::TypeName(text) => {

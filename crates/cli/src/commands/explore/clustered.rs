@@ -18,7 +18,7 @@ use crate::show::{Format, exchanged, show};
 use crate::watch::watched;
 use crate::{native, output, values};
 
-/// The name of the server that means this process.
+/// The server name that selects this process.
 const HERE: &str = "here";
 
 /// Which machines explore.
@@ -72,8 +72,8 @@ pub(super) fn explore(
     algorithm: Algorithm,
 ) -> Result<Exit, Refusal> {
     if native::is_native(&args.program.file) {
-        let no = "other machines explore programs in .maz and .abs, and none in C";
-        return Err(Refusal::Message(no.to_owned()));
+        let refusal = "other machines explore programs in .maz and .abs, but not in C";
+        return Err(Refusal::Message(refusal.to_owned()));
     }
     let options = args.search.options(0)?;
     refuse(args, &options)?;
@@ -82,26 +82,28 @@ pub(super) fn explore(
     let job = sources.job(&settings, algorithm).within(&options.limits);
     let job = job.with_budget(args.cluster.part_steps, args.cluster.part_pieces);
     let shared = Shared::open(&job, &options).map_err(|error| error.to_string())?;
-    let (record, told) = if url == HERE {
+    let (record, messages) = if url == HERE {
         let explored = watched(&options.limits, args.output.quiet, |watch| {
             shared.explore_here(watch)
         })?;
         (explored.map_err(|error| error.to_string())?, Vec::new())
     } else {
         let text = job.text().map_err(|error| error.to_string())?;
-        together(args, url, &shared, &text)?
+        coordinate_search(args, url, &shared, &text)?
     };
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
         Ok(exchanged(&record, format)
             .unwrap_or_else(|| mazurka_report::table(&record, &view(&options.limits))))
     })?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);
-    told.iter().for_each(|told| output::complain(told));
+    messages
+        .iter()
+        .for_each(|message| output::complain(message));
     Ok(exit)
 }
 
 /// Coordinates a search. Returns its record, and additional messages.
-fn together(
+fn coordinate_search(
     args: &ExploreArgs,
     url: &str,
     shared: &Shared,
@@ -120,7 +122,7 @@ fn together(
         sum: shared.sum(),
     };
     let ended = watched(limits, args.output.quiet, |watch| {
-        let mut look = |far: &mazurka_cluster::Progress| {
+        let mut watch_search = |remote: &mazurka_cluster::Progress| {
             let mut progress = Progress {
                 counts: Default::default(),
                 elapsed: start.elapsed(),
@@ -129,16 +131,16 @@ fn together(
                 open: 0,
                 miss: None,
             };
-            progress.counts.executions = far.executions;
-            let late = limits.time.filter(|most| start.elapsed() >= *most);
-            let late = late.map(|most| Bound::TimeLimit(most.as_millis() as u64));
-            bound = late.or_else(|| watch(&progress).break_value());
+            progress.counts.executions = remote.executions;
+            let over_time = limits.time.filter(|most| start.elapsed() >= *most);
+            let over_time = over_time.map(|most| Bound::TimeLimit(most.as_millis() as u64));
+            bound = over_time.or_else(|| watch(&progress).break_value());
             match bound {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),
             }
         };
-        coordinate(&server, &search, &mut plan, &mut look)
+        coordinate(&server, &search, &mut plan, &mut watch_search)
     })?;
     if let (Err(Error::Connect { .. }), Some(bound)) = (&ended, bound) {
         // There was no server, so no search can be continued.
@@ -146,23 +148,23 @@ fn together(
         return Ok((record, Vec::new()));
     }
     let ended = ended.map_err(|error| error.to_string())?;
-    let here = server.public_url();
-    let go_on = format!(
-        "search {id} is still on the server: to go on, run the same command again; to give it up, run mazurka cluster {here} --cancel {}",
+    let public_url = server.public_url();
+    let advice = format!(
+        "search {id} is still on the server: to continue it, run the same command again; to cancel it, run mazurka cluster {public_url} --cancel {}",
         &id[..8]
     );
-    let (stopped_by, told) = match ended {
+    let (stopped_by, messages) = match ended {
         Ended::Complete => (None, Vec::new()),
-        Ended::Stopped => (Some(bound.unwrap_or(Bound::Interrupted)), vec![go_on]),
+        Ended::Stopped => (Some(bound.unwrap_or(Bound::Interrupted)), vec![advice]),
         Ended::Failed(mut why) => {
-            why.push(go_on);
+            why.push(advice);
             (Some(Bound::Interrupted), why)
         }
     };
-    Ok((plan.sum.record(stopped_by, start.elapsed()), told))
+    Ok((plan.sum.record(stopped_by, start.elapsed()), messages))
 }
 
-/// The results of a search, put together.
+/// The combined results of a search.
 struct Results<'a> {
     shared: &'a Shared,
     sum: Sum<'a>,

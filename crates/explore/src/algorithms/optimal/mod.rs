@@ -28,8 +28,11 @@
 //!   to check the events that come before its own event or conflict with it ([`Optimal::leads`]).
 //! - *The next process* where no wakeup tree decides: see `preference`. The hints from the first
 //!   run can only change the order of the search: every ready process that is not asleep is tried
-//!   after the hints. So a run is blocked only if all its ready processes sleep, which the paper
-//!   excludes for programs without guards and outcomes; `leaf` asserts it.
+//!   after the hints. So a run is blocked only if all its ready processes sleep. The paper excludes
+//!   that for programs without guards and outcomes if each step of v claims what it claimed in the
+//!   run that v comes from; `leaf` asserts it. But a write that wakes waiting threads also claims
+//!   what they compete for (`mazurka-rt`), and claims less in a v without their waiting. Then it
+//!   may leave a process asleep that it was to wake: v was covered, and its run ends blocked.
 //! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
 //!   program past only (its other predecessors came through the critical section that the reversal
 //!   removes). An acquisition that is still waiting at the end of a run is treated as a last event
@@ -153,6 +156,8 @@ pub(crate) struct Optimal<S> {
     /// Whether runs may end blocked: there are guards or outcomes, or the search is a part of a
     /// larger one.
     may_block: bool,
+    /// The claims that the next step had in the run that its branch comes from.
+    expected: Option<u32>,
     overflow: bool,
     noted: ScheduledReversals,
 }
@@ -175,6 +180,7 @@ impl<S: Set> Optimal<S> {
             guards: Claims::new(),
             keeps_ready: false,
             may_block: false,
+            expected: None,
             overflow: false,
             noted: ScheduledReversals::default(),
         }
@@ -528,6 +534,7 @@ impl<S: Set> Optimal<S> {
             self.forest.release(at);
             if !asleep {
                 self.woken = branch.child;
+                self.expected = cfg!(debug_assertions).then_some(branch.step.claims);
                 return Some(branch.step.process);
             }
             self.forest.release_all(branch.child);
@@ -608,6 +615,10 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     branches = self.wake_with(parent, event.process, key);
                 }
                 let single = self.order.events[parent].single;
+                if let Some(expected) = self.expected.take() {
+                    let claims = self.catalogue.number_of_event(event, single);
+                    self.may_block |= claims != expected;
+                }
                 for at in self.nodes[parent].sleepers as usize..start {
                     let mut sleeper = self.sleepers[at];
                     sleeper.inherited |= branches == NONE;

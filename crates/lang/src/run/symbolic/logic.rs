@@ -504,3 +504,57 @@ fn type_of(sort: Sort) -> Type {
         Sort::Unsigned(bits) => Type::Unsigned(bits),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mazurka_smt::Kind;
+
+    use super::*;
+
+    /// Terms order the sides of `==`, `+`, `*` and `&` by their age, and their fingerprints are
+    /// nevertheless the same in every table.
+    #[test]
+    fn the_age_of_a_term_does_not_matter() {
+        for sort in [Sort::Int, Sort::Signed(8), Sort::Unsigned(64)] {
+            let prints = |names: [&str; 2]| {
+                let mut logic = Logic::new(None);
+                for name in names {
+                    logic.terms.variable(Kind::Input, name, sort);
+                }
+                let terms = &mut logic.terms;
+                let [x, y] = ["x", "y"].map(|name| terms.variable(Kind::Input, name, sort));
+                let one = terms.constant(sort, 1);
+                let (next, sum) = (terms.add(y, one), terms.add(x, y));
+                let (less_x, less_y) = (terms.negate(x), terms.negate(y));
+                let all = [
+                    terms.equal(x, y),
+                    terms.equal(x, next),
+                    terms.equal(sum, next),
+                    sum,
+                    terms.mul(x, y),
+                    terms.bits(BitOp::Xor, x, y),
+                    terms.add(less_x, less_y),
+                    terms.sub(x, y),
+                    terms.less(x, y),
+                ];
+                all.map(|term| logic.print(term))
+            };
+            let one = prints(["x", "y"]);
+            assert_eq!(one, prints(["y", "x"]));
+            // But different terms have different fingerprints.
+            let different: FxHashSet<Fingerprint> = one.into_iter().collect();
+            assert_eq!(different.len(), one.len());
+        }
+    }
+
+    #[test]
+    fn an_equation_with_a_difference_keeps_its_direction() {
+        let mut logic = Logic::new(None);
+        let terms = &mut logic.terms;
+        let [x, y] = ["x", "y"].map(|name| terms.variable(Kind::Input, name, Sort::Int));
+        let one = terms.constant(Sort::Int, 1);
+        let (after_x, after_y) = (terms.add(x, one), terms.add(y, one));
+        let (one, other) = (terms.equal(x, after_y), terms.equal(after_x, y));
+        assert_ne!(logic.print(one), logic.print(other));
+    }
+}

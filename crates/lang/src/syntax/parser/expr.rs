@@ -1,4 +1,4 @@
-//! Parses expressions, by binding power.
+//! Parses expressions by binding power.
 
 use super::super::ast::{Expr, ExprKind, Name, Selector};
 use super::super::token::TokenKind;
@@ -6,11 +6,11 @@ use super::{MAX_EXPR_DEPTH, Parse, Parser};
 use crate::check::hir::{BinaryOp, UnaryOp};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Binding powers, weakest first.
+/// The binding powers of the operators, the weakest first.
 const OR: u8 = 1;
 const AND: u8 = 2;
 /// `!` binds weaker than a comparison. If `x` is a number, this is the only reading of `!x == 0`
-/// that has a type; for truth values both readings mean the same.
+/// that has a type; for truth values both readings have the same value.
 const NOT: u8 = 3;
 const COMPARE: u8 = 4;
 const BIT_OR: u8 = 5;
@@ -90,8 +90,8 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// Makes a node whose height is within the limit. Long sums grow to the left, so the parser's
-    /// recursion depth alone would not bound them.
+    /// Makes a node, or reports that it is too high. Long sums grow to the left, so the recursion
+    /// depth of the parser does not bound their height.
     pub(super) fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
         let below = match &kind {
             ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,
@@ -138,7 +138,7 @@ impl<'s> Parser<'s> {
     fn chained_comparison(&mut self, left: Expr<'s>) -> Parse<Expr<'s>> {
         let sign = self.token();
         let shown = self.shown(sign);
-        // `x == 1 & y == 1`, as if `&` joined truth values.
+        // The source has `x == 1 & y == 1`, with `&` in place of `&&`.
         let help = match &left.kind {
             ExprKind::Binary(_, _, _, right) if matches!(right.kind, ExprKind::Binary(op, ..) if op.is_bitwise()) => {
                 "`&`, `|` and `^` work on bits: write `&&`, `||` and `!=` between conditions"
@@ -165,7 +165,7 @@ impl<'s> Parser<'s> {
         match token.kind {
             TokenKind::Int => {
                 self.bump();
-                // The lexer has reported an invalid number.
+                // The lexer has reported a number that is not valid.
                 let kind = match self.text(start).parse() {
                     Ok(value) => ExprKind::Int(value),
                     Err(_) => ExprKind::Poison,
@@ -244,7 +244,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Parses indices and fields after a name. An operation has a dot too, and arguments.
+    /// Parses indices and fields after a name, up to an operation such as `.load(acquire)`.
     fn path(&mut self, name: Name<'s>) -> Parse<Expr<'s>> {
         let mut selectors = Vec::new();
         loop {
@@ -334,7 +334,7 @@ impl<'s> Parser<'s> {
         Ok(args)
     }
 
-    /// Parses a bound of a range that is a type: brackets after it are the size of an array.
+    /// Parses a bound of a range type. Brackets after it are the size of an array.
     pub(super) fn bound(&mut self) -> Parse<Expr<'s>> {
         let outer = std::mem::replace(&mut self.before_size, true);
         let bound = self.expr_above(COMPARE);
@@ -349,7 +349,7 @@ impl<'s> Parser<'s> {
         self.before_size = outer;
         let mut inner = inner?;
         self.expect(TokenKind::RParen, " after the expression")?;
-        // The parentheses belong to the text that labels show.
+        // Labels show the text with its parentheses.
         inner.span = open.to(self.previous());
         Ok(inner)
     }

@@ -1,4 +1,4 @@
-//! Words of other languages, and what to write instead.
+//! Words of other languages, each with what to write instead.
 
 use super::super::token::{KEYWORDS, TokenKind};
 use mazurka_diagnostics::nearest;
@@ -177,8 +177,8 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Functions of other languages whose value is used, and what to write instead. The replacement
-/// reads and writes in one step: with two steps, another process could run in between.
+/// Functions of other languages that return a value, each with what to write instead. A replacement
+/// reads and writes in one step, because between two steps another process could run.
 const FOREIGN_VALUES: &[(&[&str], &str)] = &[
     (
         &["try_lock", "trylock", "tryLock", "try_acquire"],
@@ -218,10 +218,10 @@ pub(crate) fn foreign_value(name: &str) -> Option<&'static str> {
     FOREIGN_VALUES.iter().find(named).map(|(_, advice)| *advice)
 }
 
-/// Words that start a statement where no other meaning fits, and are names elsewhere.
+/// Words that start a statement in some places and are names elsewhere.
 const STATEMENT_WORDS: [&str; 6] = ["select", "match", "print", "break", "continue", "return"];
 
-/// Returns what to write instead of a word of another language, or of a misspelt one.
+/// Returns a help text for a word of another language or a misspelt keyword.
 pub(super) fn advice(word: &str, known: impl Fn(TokenKind) -> bool) -> Option<String> {
     if let Some(advice) = foreign(word) {
         return Some(advice.to_owned());
@@ -240,8 +240,8 @@ pub(crate) fn foreign(word: &str) -> Option<&'static str> {
     found.map(|(_, advice)| *advice)
 }
 
-/// Returns the operator that a word of another language stands for: how to write it here, and the
-/// token to continue with.
+/// Returns the operator that a word means in another language, as it is written here, and the token
+/// to continue with.
 pub(super) fn operator(word: &str) -> Option<(&'static str, TokenKind)> {
     Some(match word {
         "mod" | "rem" => ("%", TokenKind::Percent),

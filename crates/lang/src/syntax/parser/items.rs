@@ -14,7 +14,7 @@ use mazurka_core::{Kind as Violation, Kinds};
 use mazurka_diagnostics::Span;
 
 /// The default limit of waiting messages in a channel without a capacity.
-const USUAL_LIMIT: u64 = 16;
+const DEFAULT_LIMIT: u64 = 16;
 
 impl<'s> Parser<'s> {
     pub(super) fn file(&mut self) -> File<'s> {
@@ -28,9 +28,9 @@ impl<'s> Parser<'s> {
             let before = self.diagnostics.len();
             let first = (self.token().span, file.items.len());
             self.depth_reported = false;
-            let read = self.item(&mut file.items);
+            let result = self.item(&mut file.items);
             file.extents.push((first.0.to(self.previous()), first.1));
-            if read.is_err() {
+            if result.is_err() {
                 self.skip_item(start);
             } else if !self.at_item() && !self.at(TokenKind::Semi) {
                 // A token on a new line is a separate mistake.
@@ -62,7 +62,7 @@ impl<'s> Parser<'s> {
         self.at_word("refines") && self.kind_after(1) == TokenKind::Str
     }
 
-    /// Whether this is `include "file.maz"`, and not a name.
+    /// Whether `include "file.maz"` begins here; `include` is a name elsewhere.
     fn at_include(&self) -> bool {
         self.at_word("include") && self.kind_after(1) == TokenKind::Str
     }
@@ -72,8 +72,8 @@ impl<'s> Parser<'s> {
         self.at_word("ghost") && self.kind_after(1) == TokenKind::Var
     }
 
-    /// Whether `cover e` begins here; `cover` is a name elsewhere, and no other declaration begins
-    /// with two values.
+    /// Whether `cover e` begins here. `cover` is a name elsewhere, but a name followed by an
+    /// expression begins no other declaration.
     fn at_cover(&self) -> bool {
         self.at_word("cover") && self.kind_after(1).opens_expression()
     }
@@ -111,8 +111,8 @@ impl<'s> Parser<'s> {
         kind(0).map(|(_, kind)| (*kind, 1))
     }
 
-    /// Returns the keyword in `chan in[2]`, which would declare an object if its name were not
-    /// a keyword.
+    /// Returns the place of a keyword that is used as the name of an object, such as `in` in `chan
+    /// in[2]`.
     pub(super) fn word_for_object(&self) -> Option<Span> {
         let text = self.text(self.token().span);
         let next = self.token_at(self.pos + 1).span;
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
             self.bump();
         }
         loop {
-            let name = self.name("the name of what is declared")?;
+            let name = self.name("the name of the object")?;
             let mut dims = Vec::new();
             let mut unbounded = None;
             while unbounded.is_none() && self.eat(TokenKind::LBracket) {
@@ -138,7 +138,7 @@ impl<'s> Parser<'s> {
                 }
                 dims.push(match unbounded {
                     Some(span) if self.at(TokenKind::RBracket) => Expr {
-                        kind: ExprKind::Int(USUAL_LIMIT),
+                        kind: ExprKind::Int(DEFAULT_LIMIT),
                         span,
                         depth: 0,
                     },
@@ -226,7 +226,7 @@ impl<'s> Parser<'s> {
         self.pos = start + 1;
         while self.pos < failed || !self.at_item() {
             let next = self.partner_of(self.pos).max(self.pos) + 1;
-            // A block that was not reached is parsed for its mistakes.
+            // A skipped block is parsed, so that its mistakes are reported.
             if self.at(TokenKind::LBrace) && self.pos >= failed {
                 let _ = self.block("");
             } else {
@@ -266,7 +266,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.constant()?);
             }
-            // The SymPaths paper writes `proc` for a process.
+            // In the SymPaths paper, `proc` declares a process.
             TokenKind::Proc if self.kind_after(1) == TokenKind::LBrace => {
                 self.bump();
                 items.push(self.process()?);
@@ -385,12 +385,12 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses a program in the notation of the guarded-command paper: a state σ, then the statement
-    /// g of the initial process, as in `x ↦ 0, y ↦ 1, x := 1; y := 2`, or several of them in
-    /// parallel, as in `x ↦ 1, { x := x + 1 ∥ x := 3 }`.
+    /// g of the initial process, as in `x ↦ 0, y ↦ 1, x := 1; y := 2`, or several parallel
+    /// processes, as in `x ↦ 1, { x := x + 1 ∥ x := 3 }`.
     fn state_and_program(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         while self.at_maplet() {
             let names = vec![self.name("the name of a variable")?];
-            let (ty, init) = self.mapped()?;
+            let (ty, init) = self.maplet_value()?;
             items.push(Item::Var { names, ty, init });
             if !self.eat(TokenKind::Comma) {
                 break;
@@ -441,8 +441,8 @@ impl<'s> Parser<'s> {
         at.min(end)
     }
 
-    /// Parses `↦ v`, which determines the type too.
-    fn mapped(&mut self) -> Parse<(TypeExpr<'s>, Option<Init<'s>>)> {
+    /// Parses `↦ v`. The value determines the type.
+    fn maplet_value(&mut self) -> Parse<(TypeExpr<'s>, Option<Init<'s>>)> {
         let span = self.bump().span;
         let base = match self.kind() {
             TokenKind::True | TokenKind::False => Type::Bool,
@@ -525,7 +525,7 @@ impl<'s> Parser<'s> {
         if self.at(TokenKind::TypeName) {
             self.missing_colon(names[0]);
         } else if self.is_maplet_sign(self.pos) {
-            let (ty, init) = self.mapped()?;
+            let (ty, init) = self.maplet_value()?;
             return Ok(Item::Var { names, ty, init });
         } else if !self.at(TokenKind::Colon) {
             let ty = self.missing_type(names[0])?;
@@ -553,7 +553,7 @@ impl<'s> Parser<'s> {
         Ok(Item::Var { names, ty, init })
     }
 
-    /// Parses the value of a variable whose type is missing, for its mistakes.
+    /// Parses the value of a variable whose type is missing, so that mistakes in it are reported.
     fn value_of_untyped(&mut self) -> Option<Init<'s>> {
         if !matches!(self.kind(), TokenKind::Equals | TokenKind::Assign) {
             return None;
@@ -622,7 +622,7 @@ impl<'s> Parser<'s> {
         let mut range = None;
         if self.eat(TokenKind::LParen) {
             if self.at(TokenKind::RParen) {
-                // `process p() { … }` means the same as `process p { … }`.
+                // `process p() { … }` and `process p { … }` have the same meaning.
             } else {
                 let name = self.name("the name of the parameter")?;
                 if !self.at(TokenKind::In) {

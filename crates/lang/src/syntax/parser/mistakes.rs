@@ -1,18 +1,18 @@
-//! Frequent mistakes, each with a message that says how to fix it.
+//! Reports frequent mistakes, each with a help text.
 
 use super::super::ast::{Base, Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
 use super::super::token::TokenKind;
 use super::foreign::{self, advice};
 use super::{Parse, ParseStop, Parser};
 use crate::check::hir::BinaryOp;
-use mazurka_diagnostics::{Diagnostic, Span, said_behind};
+use mazurka_diagnostics::{Diagnostic, Span, mark_after_include};
 
 fn opens_any_statement(kind: TokenKind) -> bool {
     kind.opens_statement() || kind == TokenKind::If
 }
 
 impl<'s> Parser<'s> {
-    /// Parses a condition: an expression where `=` and `:=` are taken for `==`.
+    /// Parses a condition. In it, `=` and `:=` are reported and read as `==`.
     pub(super) fn condition(&mut self) -> Parse<Expr<'s>> {
         let test = self.expr()?;
         let token = self.token();
@@ -44,7 +44,8 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// Reports `var x: int := 0` and the like; the parser continues as if it were `=`.
+    /// Reports a declaration with `:=`, such as `var x: int := 0`; the parser continues as if it
+    /// were `=`.
     pub(super) fn assign_for_equals(&mut self) {
         let span = self.token().span;
         self.report(
@@ -70,7 +71,7 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// Reports a token after a statement that neither belongs to it nor starts the next.
+    /// Reports a token after a statement that neither belongs to it nor starts the next statement.
     pub(super) fn wrong_tail(&mut self) {
         let previous = self.token_at(self.pos - 1);
         if self.at(TokenKind::Assign)
@@ -109,7 +110,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether `+=`, `++` or the like begins here, which no expression contains.
+    /// Whether `+=`, `++` or a similar operator of another language begins here.
     pub(super) fn at_foreign_assignment(&self) -> bool {
         self.foreign_assignment().is_some()
     }
@@ -319,8 +320,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Returns the operator here. Some words of other languages are taken for the operator they
-    /// mean, and reported.
+    /// Returns the operator at this position. A word that is an operator in other languages, such
+    /// as `mod`, is reported and counts as that operator.
     pub(super) fn operator_here(&mut self) -> TokenKind {
         let token = self.token();
         if token.kind != TokenKind::Ident || self.on_new_line() {
@@ -342,12 +343,12 @@ impl<'s> Parser<'s> {
             .label("not an operator of this language")
             .help(format!("write `{meant}`")),
         );
-        // Replaces the token, so that it is reported once.
+        // The token is replaced, so that it is reported once.
         self.tokens[self.pos].kind = kind;
         kind
     }
 
-    /// Reports `= {1, 2}` for `= [1, 2]`.
+    /// Reports a list of values in braces, as in `= {1, 2}`.
     pub(super) fn list_in_braces(&mut self) -> Expr<'s> {
         let start = self.token().span;
         self.unexpected_with(
@@ -363,7 +364,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Reports and parses `assert(e, "why")`, whose meaning is clear.
+    /// Parses `assert(e, "why")` and reports its parentheses.
     pub(super) fn assert_as_call(&mut self) -> Option<Stmt<'s>> {
         let close = self.partner_of(self.pos);
         let as_call = self.at(TokenKind::LParen)
@@ -419,9 +420,9 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// Checks that the text of `include "file.maz"` follows it, and reports the reason if not.
+    /// Reports an `include "file.maz"` whose text does not follow, with the reason.
     pub(super) fn included(&mut self, span: Span) {
-        let label = match said_behind(self.source, span) {
+        let label = match mark_after_include(self.source, span) {
             Ok(true) => return,
             Ok(false) => "this text has no folder: give the program as a file",
             Err(reason) => reason,
@@ -445,7 +446,7 @@ impl<'s> Parser<'s> {
     /// Reports a token that starts no declaration.
     pub(super) fn not_an_item(&mut self) -> ParseStop {
         let token = self.token();
-        // A `}` too many closed the process early, which was reported.
+        // An additional `}`, which was reported, has closed the process early.
         if self.already_reported(token) || self.stray_brace {
             return ParseStop::Unexpected;
         }
@@ -455,10 +456,11 @@ impl<'s> Parser<'s> {
             TokenKind::Reserved => self.reserved(),
             TokenKind::Ident => {
                 if let Some(next) = self.word_for_object() {
-                    return self.word_as_name(next, "the name of what is declared");
+                    return self.word_as_name(next, "the name of the object");
                 }
                 let is_item = |kind: TokenKind| kind.opens_item() || kind == TokenKind::Lock;
-                // `start := 1` is a misplaced statement, whatever the name of the variable.
+                // `start := 1` is a misplaced statement, even if the variable has the name of a
+                // foreign word.
                 let next = self.kind_after(1);
                 let declares = match foreign::foreign(text) {
                     Some(_) if next == TokenKind::Equals => self.kind_after(2) == TokenKind::LBrace,
@@ -500,7 +502,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// Reports `int x` for `var x: int`.
+    /// Reports a type before a name, as in `int x`.
     pub(super) fn type_before_name(&mut self, word: &str) -> ParseStop {
         let token = self.token();
         let ty = self.text(token.span);
@@ -532,7 +534,7 @@ impl<'s> Parser<'s> {
         Ok(self.no_type(name, "var "))
     }
 
-    /// Reports `x int` for `x: int`; the parser continues as if `:` were there.
+    /// Reports a missing `:`, as in `x int`; the parser continues as if it were there.
     pub(super) fn missing_colon(&mut self, name: Name<'s>) {
         let ty = self.text(self.token().span);
         let help = format!("write `{}: {ty}`", name.text);

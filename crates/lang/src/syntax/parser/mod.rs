@@ -1,8 +1,8 @@
 //! From balanced tokens to the syntax tree, by recursive descent.
 //!
-//! A function that cannot continue reports why and returns [`ParseStop`]; the list of statements or
-//! items around it skips to the next one. Frequent mistakes are reported and read as what was
-//! meant, so that nothing is skipped.
+//! A function that cannot continue reports the reason and returns [`ParseStop`]; the enclosing list
+//! of statements or items then skips to the next one. Frequent mistakes are reported and parsed as
+//! what was probably meant, so that nothing is skipped.
 
 mod expr;
 mod foreign;
@@ -25,7 +25,7 @@ use super::lexer::lex;
 use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The greatest depth of an expression, counting operators and brackets, so that no walk over it
+/// The greatest depth of an expression, counting operators and brackets, so that no recursive walk
 /// overflows the stack.
 const MAX_EXPR_DEPTH: u16 = 256;
 
@@ -36,7 +36,7 @@ const MAX_STMT_DEPTH: u16 = 128;
 pub(crate) struct Parsed<'s> {
     pub file: File<'s>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Names in parts that could not be parsed. They may be declared there, so they are not
+    /// The names in parts that could not be parsed. These parts may declare them, so they are not
     /// reported as unknown.
     pub tainted: FxHashSet<&'s str>,
 }
@@ -75,12 +75,12 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
     }
 }
 
-/// Why a function gave up. The reason was reported.
+/// The way in which a parsing function gave up. The reason was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ParseStop {
-    /// The token here fits nowhere.
+    /// The token at the position does not fit.
     Unexpected,
-    /// The program is nested too deeply, so nothing inside the skipped part is parsed.
+    /// The nesting is too deep, so the skipped part is not parsed.
     TooDeep,
 }
 
@@ -96,23 +96,23 @@ struct Parser<'s> {
     diagnostics: Vec<Diagnostic>,
     expr_depth: u16,
     stmt_depth: u16,
-    /// Also counts blocks that are parsed only to find mistakes in them.
+    /// The nesting of blocks, including blocks that are parsed only to find their mistakes.
     block_depth: u16,
     tainted: FxHashSet<&'s str>,
-    /// Keywords that were used as names, which was reported.
+    /// The keywords whose use as a name was reported.
     words_reported: FxHashSet<&'s str>,
-    /// Whether too deep a nesting was reported for this declaration or process.
+    /// Whether it was reported that the current declaration or process is nested too deeply.
     depth_reported: bool,
-    /// Whether brackets after the name here belong to the enclosing type.
+    /// Whether brackets after a name belong to the enclosing type.
     before_size: bool,
-    /// Whether it parses the alternatives of a `select`.
+    /// Whether the position is in the alternatives of a `select`.
     in_select: bool,
-    /// Whether it parses the body of an operation.
+    /// Whether the position is in the body of an operation.
     in_operation: bool,
 }
 
 impl<'s> Parser<'s> {
-    /// Returns the token at an index; beyond the last one, the end of the file.
+    /// Returns the token at an index. After the last token this is the end of the file.
     fn token_at(&self, index: usize) -> Token {
         let last = self.tokens.len() - 1;
         self.tokens[index.min(last)]
@@ -151,7 +151,7 @@ impl<'s> Parser<'s> {
         token
     }
 
-    /// Whether the name here is this word, which is a keyword only in some places.
+    /// Whether the token is this word, which is a keyword only in some places.
     fn at_word(&self, word: &str) -> bool {
         self.at(TokenKind::Ident) && self.text(self.token().span) == word
     }
@@ -185,15 +185,15 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether the mistake here was reported by an earlier stage, or at the first use of a keyword
-    /// as a name.
+    /// Whether the mistake at a token was already reported, by an earlier stage or at the first use
+    /// of a keyword as a name.
     fn already_reported(&self, token: Token) -> bool {
         token.kind == TokenKind::Bad
             || (token.span.start == token.span.end && token.kind != TokenKind::Eof)
             || self.words_reported.contains(self.text(token.span))
     }
 
-    /// Reports that something else was expected here.
+    /// Reports that something else was expected at the position.
     fn unexpected(&mut self, expected: &str) -> ParseStop {
         self.unexpected_with(expected, None)
     }
@@ -222,7 +222,7 @@ impl<'s> Parser<'s> {
         Err(self.unexpected(&format!("{}{where_}", kind.describe())))
     }
 
-    /// Parses a name; reports a keyword.
+    /// Parses a name, and reports a keyword in its place.
     fn name(&mut self, what: &str) -> Parse<Name<'s>> {
         let token = self.token();
         let text = self.text(token.span);

@@ -48,13 +48,13 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Parses the specification, at its first word.
+    /// Parses a specification, which begins at the current token.
     pub(super) fn spec(&mut self) -> Parse<Item<'s>> {
         let start = self.token().span;
         self.bump();
         self.bump();
         let Ok((clients, operations)) = self.spec_clients() else {
-            // Skips the contents of the braces.
+            // Skip the contents of the braces.
             while !self.at(TokenKind::LBrace) && !self.at(TokenKind::Eof) {
                 self.bump();
             }

@@ -1,6 +1,6 @@
-//! Parses expressions over many values, `match`, and functions.
+//! Parses quantified expressions, `match`, and functions.
 //!
-//! Their keywords are names elsewhere: each is recognised by what follows it.
+//! Their keywords are names elsewhere. A keyword is recognised by the tokens after it.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ impl<'s> Parser<'s> {
         found.map(|(_, quantifier)| *quantifier)
     }
 
-    /// Whether this is `forall i in`, or the like.
+    /// Whether a quantified expression, such as `forall i in`, begins here.
     pub(super) fn at_quantifier(&self) -> bool {
         self.kind_after(1) == TokenKind::Ident
             && self.kind_after(2) == TokenKind::In
@@ -52,7 +52,7 @@ impl<'s> Parser<'s> {
         self.node(ExprKind::Quantified(Box::new(quantified)), span)
     }
 
-    /// Whether this is `match e {`, and not a name.
+    /// Whether `match e {` begins here; `match` is a name elsewhere.
     pub(super) fn at_match(&self) -> bool {
         if !self.at_word("match") {
             return false;

@@ -5,7 +5,7 @@ use super::super::token::TokenKind;
 use super::{Parse, Parser};
 
 impl<'s> Parser<'s> {
-    /// Parses the declaration, at its first word, which a string follows.
+    /// Parses a `refines` declaration, which begins at the current token.
     pub(super) fn refines(&mut self) -> Parse<Item<'s>> {
         let start = self.token().span;
         self.bump();

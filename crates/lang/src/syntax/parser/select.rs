@@ -10,8 +10,8 @@ use mazurka_diagnostics::{Diagnostic, nearest};
 type Alternatives<'s> = (Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>);
 
 impl<'s> Parser<'s> {
-    /// Whether this is `select {`, perhaps misspelt, and not a name: no other statement begins
-    /// like this.
+    /// Whether `select {` begins here, possibly misspelt. No other statement begins with a name and
+    /// `{`.
     pub(super) fn at_select(&self) -> bool {
         self.at(TokenKind::Ident)
             && self.kind_after(1) == TokenKind::LBrace
@@ -63,12 +63,13 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether the next alternative of a `select` begins here, with `[]`.
+    /// Whether the `[]` before the next alternative of a `select` begins here.
     pub(super) fn at_alternative(&self) -> bool {
         self.separates(self.pos)
     }
 
-    /// Whether the token at an index begins a `[]` within a `select`; an index is never empty.
+    /// Whether the token at an index begins a `[]` that separates alternatives. It is no index,
+    /// because an index is never empty.
     pub(super) fn separates(&self, at: usize) -> bool {
         self.in_select
             && self.token_at(at).kind == TokenKind::LBracket
@@ -94,7 +95,7 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// Returns where the next `[]` is that separates two alternatives of this `select`.
+    /// Returns the position of the next `[]` that separates two alternatives of this `select`.
     fn separator_before(&self, end: usize) -> Option<usize> {
         let mut at = self.pos;
         while at < end {

@@ -16,8 +16,8 @@ impl<'s> Parser<'s> {
         Ok(self.statements_in_brackets())
     }
 
-    /// Parses the statements between the bracket here and its partner. Never gives up: a statement
-    /// that cannot be parsed is skipped.
+    /// Parses the statements between the current bracket and its partner. A statement that cannot
+    /// be parsed is skipped.
     pub(super) fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
         let end = self.partner_of(self.pos);
         if self.block_depth > MAX_STMT_DEPTH {
@@ -63,8 +63,8 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// Called after a statement without a `;`. Returns whether the statement cannot end here at
-    /// all. If only the `;` is missing, that is reported, and the next statement begins here.
+    /// Called after a statement without a `;`. Returns whether the statement cannot end here. If
+    /// only the `;` is missing, it is reported, and the next statement begins here.
     fn has_wrong_tail(&mut self, before: usize) -> bool {
         if self.token_at(self.pos - 1).kind == TokenKind::RBrace {
             return false;
@@ -90,8 +90,8 @@ impl<'s> Parser<'s> {
             )
     }
 
-    /// Skips to the end of a statement that could not be parsed, but parses the blocks in it for
-    /// their mistakes.
+    /// Skips to the end of a statement that could not be parsed. The blocks in it are parsed, so
+    /// that their mistakes are reported.
     fn skip_statement(&mut self, start: usize, end: usize, stop: ParseStop) -> Stmt<'s> {
         let failed = self.pos;
         let mut index = start;
@@ -118,7 +118,7 @@ impl<'s> Parser<'s> {
                 }
                 TokenKind::LBrace | TokenKind::LParen | TokenKind::LBracket => {
                     index = self.partner_of(index).max(index) + 1;
-                    // A skipped block ends its statement, too.
+                    // A skipped block also ends its statement.
                     if index >= failed
                         && self.token_at(index - 1).kind == TokenKind::RBrace
                         && self.token_at(index).kind != TokenKind::Else
@@ -148,8 +148,8 @@ impl<'s> Parser<'s> {
         self.deeper(Self::guarded)
     }
 
-    /// Parses something one level deeper. Brackets after a guard, a choice or a test are on the
-    /// same level as these.
+    /// Parses one level deeper. Brackets after a guard, a choice or a test are on the level of the
+    /// guard, choice or test.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.stmt_depth >= MAX_STMT_DEPTH {
             return Err(self.too_deep("statements are", MAX_STMT_DEPTH, "statements"));
@@ -179,11 +179,13 @@ impl<'s> Parser<'s> {
         let sign = self.bump().kind;
         if !self.can_open_statement() && !self.at_expression() {
             let sign = sign.describe();
-            let help = format!("write what is guarded after {sign}, or `await e` to wait only");
+            let help =
+                format!("write the guarded statement after {sign}, or `await e` to wait only");
             return Err(self.unexpected_with("a statement", Some(help)));
         }
         let body = Box::new(match self.kind() {
-            // The statements in the block are one level deeper than the guard, as in an `if`.
+            // The statements in the block are one level deeper than the guard, as they are in an
+            // `if`.
             TokenKind::LBrace | TokenKind::LParen if !self.at_expression() => self.guarded()?,
             _ => self.stmt()?,
         });
@@ -230,7 +232,7 @@ impl<'s> Parser<'s> {
         self.after_expression(first)
     }
 
-    /// Whether an expression must be parsed here first.
+    /// Whether an expression begins here. Parentheses may be those of a statement.
     pub(super) fn at_expression(&self) -> bool {
         match self.kind() {
             TokenKind::LParen => {
@@ -286,7 +288,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether the token here may follow a complete statement.
+    /// Whether the current token may follow a complete statement.
     pub(super) fn ends_statement(&self) -> bool {
         matches!(
             self.kind(),
@@ -300,7 +302,7 @@ impl<'s> Parser<'s> {
             || self.on_new_line()
     }
 
-    /// Whether a line ends between the previous token and the one here.
+    /// Whether a line ends between the previous token and the current one.
     pub(super) fn on_new_line(&self) -> bool {
         let between = Span {
             start: self.previous().end,
@@ -473,7 +475,7 @@ impl<'s> Parser<'s> {
         let test = self.condition()?;
         let then = self.body("the condition")?;
         let mut other = Vec::new();
-        // `if …; else` is parsed too, after the `;` was reported.
+        // In `if …; else`, the `;` was reported and dropped, so `else` is found here.
         if self.eat(TokenKind::Else) {
             other = match self.kind() {
                 TokenKind::If => vec![self.deeper(Self::if_stmt)?],
@@ -568,12 +570,12 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Let { name, ty, init })
     }
 
-    /// Whether this is `print "…"`, and not a name.
+    /// Whether `print "…"` begins here; `print` is a name elsewhere.
     fn at_print(&self) -> bool {
         self.at_word("print") && self.kind_after(1) == TokenKind::Str
     }
 
-    /// Whether this is a label, `critical: x := 1`, and not a declaration in the style of
+    /// Whether a label begins here, as in `critical: x := 1`, and not a declaration in the style of
     /// other languages.
     fn at_label(&self) -> bool {
         let [next, after] = [self.kind_after(2), self.kind_after(3)];
@@ -588,20 +590,20 @@ impl<'s> Parser<'s> {
                 ))
     }
 
-    /// Whether this is `try lock(m)`, or the like, and not a name.
+    /// Whether `try` begins here, as in `try lock(m)`; `try` is a name elsewhere.
     fn at_try(&self) -> bool {
         self.at_word("try") && matches!(self.kind_after(1), TokenKind::Ident | TokenKind::Lock)
     }
 
-    /// Parses `try s`; `kept`: where its result is stored.
+    /// Parses `try s`. `kept`: the destination of its result.
     fn tried(&mut self, kept: ResultTarget<'s>) -> Parse<StmtKind<'s>> {
         self.bump();
-        // A choice around it applies to the whole statement.
+        // A choice after it applies to the whole statement.
         let operation = self.deeper(Self::branch)?;
         Ok(StmtKind::Try(kept, Box::new(operation)))
     }
 
-    /// Whether a name here is the keyword of a statement.
+    /// Whether the current token is a name that is used as the keyword of a statement.
     fn at_worded(&self) -> bool {
         self.at_new()
             || self.at_match()
@@ -611,8 +613,8 @@ impl<'s> Parser<'s> {
             || self.leave_here().is_some()
     }
 
-    /// Returns which of `break`, `continue` or `return` this is, unless it is a name: a name alone
-    /// is not a statement.
+    /// Returns the kind of `break`, `continue` or `return` that begins here. The word is a name if
+    /// a token after it shows that an expression begins here.
     fn leave_here(&self) -> Option<Leave> {
         let text = match self.kind() {
             TokenKind::Ident => self.text(self.token().span),
@@ -652,8 +654,8 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Leave(leave))
     }
 
-    /// Whether this is `new(s)`, as the SymPaths paper writes `spawn { s }`, and not a call of a
-    /// procedure with that name.
+    /// Whether `new(s)` begins here, the notation of the SymPaths paper for `spawn { s }`, and not
+    /// a call of a procedure with that name.
     fn at_new(&self) -> bool {
         self.at(TokenKind::Ident)
             && self.kind_after(1) == TokenKind::LParen
@@ -680,8 +682,8 @@ impl<'s> Parser<'s> {
         Ok(Spawned::Call(name, args))
     }
 
-    /// Parses the name after `join`, if there is one. If the name begins the next statement, it
-    /// does not count: a `;` is missing there.
+    /// Parses the name after `join`, if there is one. A name that begins the next statement, after
+    /// a missing `;`, is not parsed.
     fn joined(&mut self) -> Parse<Option<Name<'s>>> {
         if !self.at(TokenKind::Ident) {
             return Ok(None);
@@ -708,7 +710,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Whether an expression is a name, perhaps with indices and fields.
+/// Whether an expression is a name, possibly with indices and fields.
 fn is_path(expr: &Expr<'_>) -> bool {
     let kind = &expr.kind;
     matches!(

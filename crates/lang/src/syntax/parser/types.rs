@@ -46,7 +46,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// Whether the name here is the lower bound of a range, or part of it.
+    /// Whether the current name begins the lower bound of a range.
     fn at_bound(&self) -> bool {
         let next = self.kind_after(1);
         next == TokenKind::DotDot || continues_expression(next)

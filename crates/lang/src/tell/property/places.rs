@@ -1,9 +1,9 @@
-//! The lines at which a process can rest, computed from the code. An `at` that names another line
-//! is a mistake, which the answer "unreachable" would hide.
+//! The lines at which a process can rest, computed from the code. An `at` with another line is
+//! reported as a mistake, because the answer "unreachable" would hide it.
 //!
-//! The result is an over-approximation: all paths through the code count, whatever the conditions
-//! say. A spawned process gets its name only at run time, so `0.1` may be any process that process
-//! 0 may spawn.
+//! The result is an over-approximation: all paths through the code count, regardless of conditions.
+//! A spawned process gets its name only at run time, so `0.1` may be any process that process 0 may
+//! spawn.
 
 use mazurka_core::ProcessPath;
 use mazurka_diagnostics::Span;
@@ -12,12 +12,13 @@ use rustc_hash::FxHashSet;
 use crate::code::reach::followers;
 use crate::code::{Code, Op};
 
-/// Deeper nesting of atomic blocks is not followed; then every line is possible.
+/// The deepest nesting of atomic blocks that is followed. With a deeper nesting, every line counts
+/// as possible.
 const MOST_ATOMIC: u8 = 8;
 /// The most lines that a message lists.
 const MOST_LISTED: usize = 12;
 
-/// A position in the code, and which marks the step still swallows there.
+/// A position in the code, with the state that decides which marks the step swallows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CodePosition {
     pc: usize,
@@ -26,20 +27,20 @@ struct CodePosition {
     open: bool,
 }
 
-/// The accesses of processes that start at some places.
+/// A walk through the code of processes that start at some places, with its results.
 #[derive(Debug, Default)]
-struct AccessWalk {
+struct RestWalk {
     /// The places where a step can begin.
     rests: FxHashSet<usize>,
-    /// The places where the processes that they spawn start.
+    /// The places where processes that they spawn start.
     spawns: FxHashSet<usize>,
     /// Whether a spawn can happen more often than it occurs in the code.
     spawns_again: bool,
-    /// Whether something was not followed.
+    /// Whether some code was not followed.
     unknown: bool,
 }
 
-/// Refuses a point at which no process can ever be.
+/// Refuses a point that no process can reach.
 pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(), String> {
     let name = process.to_string();
     let mut numbers = name.split('.').map(|k| k.parse().unwrap_or(usize::MAX));
@@ -51,7 +52,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         ));
     };
     let mut parent = first.to_string();
-    let mut walk = AccessWalk::from(code, [entry.pc as usize].into_iter().collect());
+    let mut walk = RestWalk::from(code, [entry.pc as usize].into_iter().collect());
     for number in numbers {
         if walk.unknown {
             return Ok(());
@@ -66,14 +67,14 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
             });
         }
         parent = format!("{parent}.{number}");
-        walk = AccessWalk::from(code, walk.spawns);
+        walk = RestWalk::from(code, walk.spawns);
     }
     let lines = walk.lines(code);
     if walk.unknown || lines.iter().any(|(known, _)| *known == line) {
         return Ok(());
     }
     let s = if lines.len() == 1 { "" } else { "s" };
-    // If the program includes files, a line beyond its own file has no number.
+    // If the program includes files, a line beyond the end of the main file has no number.
     let place = match line {
         usize::MAX => "there".to_owned(),
         line => format!("in line {}", shown_line(code, line)),
@@ -89,7 +90,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
     })
 }
 
-/// Returns lines as text: a line of the main file is only its number.
+/// Returns lines as text: the number, and for an included file also its name.
 fn shown(code: &Code, lines: &[(usize, Span)]) -> Vec<String> {
     let shown = |&(_, span): &(usize, Span)| {
         let (line, _) = span.line_column(&code.source);
@@ -101,7 +102,7 @@ fn shown(code: &Code, lines: &[(usize, Span)]) -> Vec<String> {
     lines.iter().map(shown).collect()
 }
 
-/// Returns a line of the text as text.
+/// Returns a line, counted through all files, as text.
 fn shown_line(code: &Code, line: usize) -> String {
     let mut starts = code.source.match_indices('\n').map(|(at, _)| at as u32 + 1);
     let start = match line {
@@ -114,7 +115,7 @@ fn shown_line(code: &Code, line: usize) -> String {
     shown(code, &[(line, Span { start, end: start })]).remove(0)
 }
 
-impl AccessWalk {
+impl RestWalk {
     /// Follows all paths from some starts, into calls but not into spawned processes.
     fn from(code: &Code, starts: FxHashSet<usize>) -> Self {
         let mut walk = Self::default();
@@ -176,7 +177,8 @@ impl AccessWalk {
         followers(code, place.pc).map(to).collect()
     }
 
-    /// Returns the lines in which steps begin, counted through all files, each with a step.
+    /// Returns the lines in which steps begin, counted through all files, each with the place of a
+    /// step.
     fn lines(&self, code: &Code) -> Vec<(usize, Span)> {
         let line = |&pc: &usize| match code.ops[pc] {
             Op::Mark(step) | Op::Open(step) => {
@@ -210,14 +212,14 @@ fn called(code: &Code, place: CodePosition, procedure: u32) -> Vec<CodePosition>
     places
 }
 
-/// Whether a process that starts here may spawn more processes than there are starting places
-/// in its code: two spawns may start the same procedure, or a spawn is in a loop or in a
-/// called procedure.
+/// Whether a process that starts at `start` may spawn more processes than there are starting places
+/// in its code. This is possible if two spawns start the same procedure, or if a spawn is in a loop
+/// or in a called procedure.
 fn spawns_again(code: &Code, start: usize) -> bool {
     let own = own(code, [start]);
     let mut starts: FxHashSet<u32> = FxHashSet::default();
     own.iter().any(|&pc| match code.ops[pc] {
-        // A procedure may spawn in every call.
+        // A procedure may spawn a process in every call.
         Op::Call(_) => true,
         Op::SpawnBlock(to) => !starts.insert(to) || own_after(code, pc).contains(&pc),
         Op::SpawnCall(procedure) => {
@@ -228,7 +230,7 @@ fn spawns_again(code: &Code, start: usize) -> bool {
     })
 }
 
-/// Returns the instructions after one, without those of calls and of spawned processes.
+/// Returns the instructions of the same body that are reached after an instruction.
 fn own_after(code: &Code, pc: usize) -> FxHashSet<usize> {
     own(code, following(code, pc))
 }
@@ -246,7 +248,7 @@ fn own(code: &Code, starts: impl IntoIterator<Item = usize>) -> FxHashSet<usize>
     seen
 }
 
-/// Returns the instructions of the same body that may follow one.
+/// Returns the instructions of the same body that may directly follow an instruction.
 fn following(code: &Code, pc: usize) -> Vec<usize> {
     match code.ops[pc] {
         Op::Call(_) | Op::SpawnCall(_) | Op::SpawnBlock(_) => vec![pc + 1],
@@ -254,7 +256,7 @@ fn following(code: &Code, pc: usize) -> Vec<usize> {
     }
 }
 
-/// `0, 1 and 2`, or the first of them.
+/// Returns a list such as `0, 1 and 2`, shortened if it is long.
 fn listed(all: Vec<String>) -> String {
     match &all[..] {
         [] => "none".to_owned(),

@@ -14,6 +14,7 @@
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
 
+use mazurka_core::Bound;
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use mazurka_rt::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -419,7 +420,8 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     let own = program.clone();
     let found = std::panic::catch_unwind(|| builder.outcomes(move || real(&own)));
     match found {
-        Ok(found) if !found.bounds.is_empty() => None,
+        // What follows a data race need not be explored.
+        Ok(found) if found.bounds.iter().any(|&it| it != Bound::DataRaces) => None,
         Ok(found) => Some(Ok(Found {
             race: found.failures > 0,
             deadlock: found.deadlocks > 0,

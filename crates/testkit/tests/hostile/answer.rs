@@ -46,7 +46,7 @@ pub struct CommandAnswer {
     pub proof: Option<Proof>,
 }
 
-/// What `prove` says about the one goal that the program states.
+/// The answer of `prove` about the one goal of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proof {
     pub proved: bool,
@@ -77,7 +77,7 @@ impl CommandAnswer {
         }
     }
 
-    /// An answer without any claims.
+    /// Returns an answer without any claims.
     pub fn nothing() -> Self {
         Self {
             verdict: Verdict::Inconclusive,
@@ -111,7 +111,7 @@ pub fn state_of(run: &Run) -> State {
     named(&run.state)
 }
 
-/// Gives each element of an array a name of its own.
+/// Returns the values of variables, with a separate name for each element of an array.
 pub fn named(bindings: &[Binding]) -> State {
     let mut state = State::new();
     for Binding { name, value } in bindings {
@@ -127,7 +127,7 @@ pub fn named(bindings: &[Binding]) -> State {
     state
 }
 
-/// A value that is not a number becomes one that no variable has.
+/// Returns the number in a text. Other texts give a number that no variable has.
 fn value_of(text: &str) -> i128 {
     mazurka::run::parse_input(text).unwrap_or(i128::MAX)
 }

@@ -1,7 +1,7 @@
-//! The results of the goals of a search, recorded while it continues.
+//! A summary of the processed goals of a search, recorded during the search.
 //!
-//! A search that is broken off may have millions of goals, and examining all of them again would
-//! take too long after a limit.
+//! A search that is broken off may have millions of goals, and a pass over all of them would take
+//! too long after the limit was reached.
 
 use mazurka_core::Bound;
 
@@ -13,11 +13,11 @@ use crate::sequent::Leaf;
 /// Summary of all goals that were processed.
 #[derive(Debug, Default)]
 pub(crate) struct GoalResults {
-    /// The counts; the search itself counts goals and merged ones.
+    /// The counts. The search itself counts all goals and merged goals.
     pub counts: ProofCounts,
     /// Whether a loop without an invariant was unfolded too often.
     pub unfolded: bool,
-    /// Why the search was broken off, if it was.
+    /// The reason why the search was broken off, if it was.
     pub bound: Option<Bound>,
     /// Goals that are open, or have a question that was not proved.
     pub open: Vec<usize>,
@@ -45,7 +45,7 @@ impl GoalResults {
         self.refuted.extend(refuted.then_some(goal));
     }
 
-    /// Sorts the goals by their numbers: they were recorded in the order of processing.
+    /// Sorts the goals, which were recorded in the order of processing, by their numbers.
     pub fn close(&mut self) {
         self.open.sort_unstable();
         self.refuted.sort_unstable();
