@@ -435,8 +435,8 @@ impl<'s> NameResolver<'s> {
             rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
             rest = if rest.starts_with("//") {
                 rest.split_once('\n').map_or("", |(_, next)| next)
-            } else if rest.starts_with("/*") {
-                rest[2..].split_once("*/").map_or("", |(_, next)| next)
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                comment.split_once("*/").map_or("", |(_, next)| next)
             } else {
                 return (self.text.len() - rest.len()) as u32;
             }
