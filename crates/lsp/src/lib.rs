@@ -625,9 +625,7 @@ impl Server {
             document.findings.push(finding);
         }
         self.publish(&search.uri);
-        let document = self.documents.get(&search.uri);
-        let answer = outcome.json(document);
-        self.send(Response::new_ok(search.id, answer));
+        self.send(Response::new_ok(search.id, outcome.json()));
         if self.refreshes {
             self.requests_sent += 1;
             let id = RequestId::from(format!("mazurka-{}", self.requests_sent));

@@ -199,14 +199,14 @@ fn verdict_message(record: &Record) -> String {
 
 impl Outcome {
     /// Returns the answer for the editor.
-    pub(crate) fn json(&self, document: Option<&Document>) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let step = |run: &Run, step: &Step| {
             let mut shown = json!({
                 "process": run.name_of(&step.process),
                 "label": step.label,
                 "line": step.line,
             });
-            if let Some(file) = document.and_then(|document| file_of(document, step)) {
+            if let Some(file) = &step.file {
                 shown["file"] = json!(file);
             }
             shown
@@ -242,7 +242,7 @@ impl Outcome {
                     for change in &step.changes {
                         text += &format!("; {}: {} -> {}", change.name, change.from, change.to);
                     }
-                    let spot = document.recorded_line(file_of(document, step), step.line);
+                    let spot = document.recorded_line(step.file.as_deref(), step.line);
                     related.push(document.related(spot, &text));
                 }
             }
@@ -263,11 +263,4 @@ impl Outcome {
             diagnostics: self.witnesses.iter().map(shown).collect(),
         }
     }
-}
-
-/// Returns the included file of a step. The labels of steps in included files begin with the name
-/// of the file.
-fn file_of<'s>(document: &Document, step: &'s Step) -> Option<&'s str> {
-    let (name, _) = step.label.strip_prefix('(')?.split_once(") ")?;
-    document.file(name).map(|_| name)
 }

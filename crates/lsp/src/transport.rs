@@ -3,7 +3,6 @@
 //! A payload that is no message is answered with an error and does not end the server. A stream
 //! without headers cannot be divided into messages, so it does.
 
-use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, never, select, unbounded};
@@ -13,25 +12,26 @@ use serde_json::{Value, json};
 
 use crate::{Connection, Ended, Environment, serve};
 
-/// The longest line of a header.
-const LONGEST_HEADER: u64 = 4096;
+/// The longest header, in bytes.
+const LONGEST_HEADER: usize = 4096;
 
-/// Answers an editor that writes to one stream and reads from another, until it ends the
-/// connection. Fails if the streams fail, or if the input has no headers.
+/// Answers an editor over two streams of bytes, until it ends the connection. `read` returns the
+/// next bytes from the editor, none at the end; `write` sends bytes to it. Fails if one of them
+/// does, or if the input has no headers.
 pub fn converse(
-    input: impl BufRead + Send,
-    output: impl Write + Send,
+    read: impl FnMut() -> Result<Vec<u8>, String> + Send,
+    write: impl FnMut(&[u8]) -> Result<(), String> + Send,
     environment: Arc<dyn Environment>,
-) -> io::Result<Ended> {
+) -> Result<Ended, String> {
     let (arrived, receiver) = unbounded();
     let (sender, leaving) = unbounded();
     let (refusing, refused) = unbounded();
     std::thread::scope(|scope| {
-        let reader = scope.spawn(move || read_messages(input, &arrived, &refusing));
-        let writer = scope.spawn(move || write_messages(output, &leaving, &refused));
+        let reader = scope.spawn(move || read_messages(read, &arrived, &refusing));
+        let writer = scope.spawn(move || write_messages(write, &leaving, &refused));
         // The reader ends after `exit`, and the writer when the connection is dropped.
         let ended = serve(&Connection { sender, receiver }, environment);
-        let joined = |result: std::thread::Result<io::Result<()>>| {
+        let joined = |result: std::thread::Result<Result<(), String>>| {
             result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         joined(reader.join())?;
@@ -42,11 +42,12 @@ pub fn converse(
 
 /// Reads messages until `exit` or the end of the stream.
 fn read_messages(
-    mut input: impl BufRead,
+    mut read: impl FnMut() -> Result<Vec<u8>, String>,
     arrived: &Sender<Message>,
     refusing: &Sender<Value>,
-) -> io::Result<()> {
-    while let Some(payload) = read_payload(&mut input)? {
+) -> Result<(), String> {
+    let mut frames = Frames::default();
+    while let Some(payload) = frames.payload(&mut read)? {
         match parsed(&payload) {
             Ok(Some(message)) => {
                 let is_exit =
@@ -67,69 +68,108 @@ fn read_messages(
 
 /// Writes messages until the server has ended.
 fn write_messages(
-    mut output: impl Write,
+    mut write: impl FnMut(&[u8]) -> Result<(), String>,
     leaving: &Receiver<Message>,
     refused: &Receiver<Value>,
-) -> io::Result<()> {
+) -> Result<(), String> {
     let none = never();
-    let mut refused = refused;
+    let mut open = refused;
     loop {
         select! {
             recv(leaving) -> message => match message {
-                Ok(message) => message.write(&mut output)?,
+                Ok(message) => {
+                    let mut bytes = Vec::new();
+                    message.write(&mut bytes).map_err(|error| error.to_string())?;
+                    write(&bytes)?;
+                }
                 Err(_) => break,
             },
-            recv(refused) -> refusal => match refusal {
-                Ok(refusal) => write_payload(&mut output, &refusal)?,
-                Err(_) => refused = &none,
+            recv(open) -> refusal => match refusal {
+                Ok(refusal) => write(&framed(&refusal))?,
+                Err(_) => open = &none,
             },
         }
     }
-    refused
-        .try_iter()
-        .try_for_each(|refusal| write_payload(&mut output, &refusal))
+    let mut rest = refused.try_iter();
+    rest.try_for_each(|refusal| write(&framed(&refusal)))
 }
 
-fn write_payload(output: &mut impl Write, message: &Value) -> io::Result<()> {
+fn framed(message: &Value) -> Vec<u8> {
     let text = message.to_string();
-    write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
-    output.flush()
+    format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
 }
 
-/// Reads a header and the payload after it; `None` at the end of the stream.
-fn read_payload(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
-    let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-    let mut length = None;
-    let mut line = Vec::new();
-    for number in 0.. {
-        line.clear();
-        let most = &mut input.take(LONGEST_HEADER);
-        if most.read_until(b'\n', &mut line)? == 0 && number == 0 {
-            return Ok(None);
-        }
-        if !line.ends_with(b"\n") {
-            return Err(wrong("a header is not complete".to_owned()));
-        }
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
-        if text.is_empty() {
-            break;
-        }
-        let (name, value) = text
-            .split_once(':')
-            .ok_or_else(|| wrong(format!("`{text}` is not a line of a header")))?;
-        if name.eq_ignore_ascii_case("content-length") {
-            let number = value.trim().parse::<u64>();
-            length = Some(number.map_err(|_| wrong(format!("`{text}` is not a length")))?);
+/// Divides a stream of bytes into payloads.
+#[derive(Default)]
+struct Frames {
+    /// The bytes that are not used yet.
+    bytes: Vec<u8>,
+    /// The length of the header at their start, and that of its payload, if the header is complete.
+    header: Option<(usize, usize)>,
+}
+
+impl Frames {
+    /// Returns the next payload; `None` at the end of the stream.
+    fn payload(
+        &mut self,
+        read: &mut impl FnMut() -> Result<Vec<u8>, String>,
+    ) -> Result<Option<Vec<u8>>, String> {
+        loop {
+            if self.header.is_none() {
+                self.header = self.read_header()?;
+            }
+            let ends = self
+                .header
+                .map(|(start, length)| (start, start.saturating_add(length)));
+            if let Some((start, end)) = ends.filter(|(_, end)| *end <= self.bytes.len()) {
+                let payload = self.bytes[start..end].to_vec();
+                self.bytes.drain(..end);
+                self.header = None;
+                return Ok(Some(payload));
+            }
+            let more = read()?;
+            if more.is_empty() {
+                return if self.bytes.is_empty() {
+                    Ok(None)
+                } else {
+                    Err("the last message is not complete".to_owned())
+                };
+            }
+            self.bytes.extend(more);
         }
     }
-    let length = length.ok_or_else(|| wrong("a header has no `Content-Length`".to_owned()))?;
-    let mut payload = Vec::new();
-    input.take(length).read_to_end(&mut payload)?;
-    if (payload.len() as u64) < length {
-        return Err(wrong("the last message is not complete".to_owned()));
+
+    /// Returns the length of the header and of its payload, if the header is complete.
+    fn read_header(&self) -> Result<Option<(usize, usize)>, String> {
+        let mut length = None;
+        let mut end = 0;
+        for line in self.bytes.split_inclusive(|byte| *byte == b'\n') {
+            if end > LONGEST_HEADER {
+                return Err("a header is too long".to_owned());
+            }
+            if !line.ends_with(b"\n") {
+                break;
+            }
+            end += line.len();
+            let text = String::from_utf8_lossy(line);
+            let text = text.trim_end();
+            if text.is_empty() {
+                let length = length.ok_or("a header has no `Content-Length`")?;
+                return Ok(Some((end, length)));
+            }
+            let (name, value) = text
+                .split_once(':')
+                .ok_or_else(|| format!("`{text}` is not a line of a header"))?;
+            if name.eq_ignore_ascii_case("content-length") {
+                let number = value.trim().parse();
+                length = Some(number.map_err(|_| format!("`{text}` is not a length"))?);
+            }
+        }
+        if self.bytes.len() > LONGEST_HEADER {
+            return Err("a header is too long".to_owned());
+        }
+        Ok(None)
     }
-    Ok(Some(payload))
 }
 
 /// Parses a message; `None` if it is an answer, which the server does not use. The error is the
@@ -226,19 +266,26 @@ mod tests {
         }
     }
 
+    /// Returns the payloads of a text that arrives in pieces of this size.
+    fn payloads(text: &str, size: usize) -> Result<Vec<String>, String> {
+        let mut pieces = text.as_bytes().chunks(size);
+        let mut read = || Ok(pieces.next().unwrap_or_default().to_vec());
+        let mut frames = Frames::default();
+        let mut found = Vec::new();
+        while let Some(payload) = frames.payload(&mut read)? {
+            found.push(String::from_utf8(payload).expect("UTF-8"));
+        }
+        Ok(found)
+    }
+
     #[test]
-    fn a_header_may_have_other_lines_and_any_case() {
-        let mut input: &[u8] =
-            b"Content-Type: x\r\ncontent-length:2\r\n\r\n{}Content-Length: 1\n\n7";
-        assert_eq!(
-            read_payload(&mut input).expect("a payload"),
-            Some(b"{}".to_vec())
-        );
-        assert_eq!(
-            read_payload(&mut input).expect("a payload"),
-            Some(b"7".to_vec())
-        );
-        assert_eq!(read_payload(&mut input).expect("the end"), None);
+    fn headers_may_have_other_lines_any_case_and_be_cut_anywhere() {
+        let text = "Content-Type: x\r\ncontent-length:2\r\n\r\n{}Content-Length: 1\n\n7";
+        for size in 1..=text.len() {
+            let expected = ["{}", "7"].map(str::to_owned).to_vec();
+            assert_eq!(payloads(text, size), Ok(expected), "{size}");
+        }
+        let long = "x".repeat(LONGEST_HEADER + 1);
         for wrong in [
             "X-Foo: 1\r\n\r\n",
             "hello\r\n\r\n",
@@ -246,8 +293,9 @@ mod tests {
             "Content-Length: 99999999999999999999\r\n\r\n",
             "Content-Length: 5\r\n\r\n{}",
             "Content-Length: 5",
+            &long,
         ] {
-            assert!(read_payload(&mut wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(payloads(wrong, 7).is_err(), "{wrong}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The command `lsp`: runs the language server on standard input and output, and reads files for
 //! it.
 
-use std::io::{BufReader, stdin, stdout};
+use std::io::{Read, Write, stdin, stdout};
 use std::sync::Arc;
 
 use clap::Args;
@@ -46,8 +46,20 @@ impl Environment for Files {
 
 /// Serves until the editor ends it.
 pub(super) fn lsp(_args: &LspArgs) -> Result<Exit, Refusal> {
-    let ended = converse(BufReader::new(stdin()), stdout(), Arc::new(Files));
-    match ended.map_err(|error| error.to_string())? {
+    let read = || {
+        let mut piece = vec![0; 1 << 16];
+        let length = stdin()
+            .read(&mut piece)
+            .map_err(|error| error.to_string())?;
+        piece.truncate(length);
+        Ok(piece)
+    };
+    let write = |bytes: &[u8]| {
+        let mut out = stdout();
+        let sent = out.write_all(bytes).and_then(|()| out.flush());
+        sent.map_err(|error| error.to_string())
+    };
+    match converse(read, write, Arc::new(Files))? {
         Ended::ShutDown | Ended::Closed => Ok(Exit::Verified),
         // The protocol demands the code 1.
         Ended::Exited => Ok(Exit::Violated),
