@@ -144,12 +144,16 @@ pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>)
         from: read.map_or(String::new(), shown),
         to: shown(value),
     };
+    let file = other_file(file);
+    if let Some(file) = &file {
+        text = format!("({file}) {text}");
+    }
     Step {
         process: world.table.path(process).to_string(),
         outcomes: Default::default(),
         label: text,
         line,
-        file: other_file(file),
+        file,
         enabled: Vec::new(),
         reads: read.map(binding).into_iter().collect(),
         changes: written.map(change).into_iter().collect(),

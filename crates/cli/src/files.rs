@@ -22,12 +22,21 @@ static SAVING: Mutex<()> = Mutex::new(());
 /// hide the result.
 static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// The files of programs that were read, by their canonical names. No result is written over them.
+static PROGRAMS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// The maximal number of links that lead from one to the next.
+const MOST_LINKS: usize = 40;
+
 /// The maximal length of a record or a proof: a record holds whole runs, and a proof all its goals.
 const MOST_RECORD_BYTES: u64 = 1 << 30;
 
 /// Reads the text of a program.
 pub(crate) fn program(name: &str) -> Result<String, String> {
-    text(name, MOST_BYTES, "a program")
+    let text = text(name, MOST_BYTES, "a program")?;
+    if let Ok(path) = canonical(Path::new(name)) {
+        lock(&PROGRAMS).push(path);
+    }
+    Ok(text)
 }
 
 /// Reads a `.maz` program with all files that it includes.
@@ -119,7 +128,7 @@ fn included(
     text.map_or_else(|| self::program(&shown), Ok)
 }
 
-/// Returns the files with this ending in a folder and its subfolders, sorted by name. A If the name
+/// Returns the files with this ending in a folder and its subfolders, sorted by name. If the name
 /// is not a folder, returns the name.
 pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
     if !Path::new(name).is_dir() {
@@ -238,7 +247,7 @@ impl Read for PiecewiseRead<'_> {
 /// Saves a text atomically: the old contents stay until the new text is complete. Returns whether
 /// it was saved; if not, [`unwritten`] reports it after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
-    let saved = write_text(path, text, true);
+    let saved = unless_read(path).and_then(|()| write_text(path, text, true));
     saved
         .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
@@ -246,7 +255,8 @@ pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
 
 /// Saves bytes like [`save`].
 pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
-    let saved = write_pieces(path, true, |mut file| file.write_all(bytes));
+    let written = || write_pieces(path, true, |mut file| file.write_all(bytes));
+    let saved = unless_read(path).and_then(|()| written());
     saved
         .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
@@ -255,12 +265,15 @@ pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
 /// Saves a large record like [`save`]. Its text, which is larger than the record, is never in
 /// memory as a whole.
 pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
-    let saved = write_pieces(path, true, |file| {
-        let mut file = BufWriter::new(file);
-        serde_json::to_writer_pretty(&mut file, record)?;
-        file.write_all(b"\n")?;
-        file.flush()
-    });
+    let written = || {
+        write_pieces(path, true, |file| {
+            let mut file = BufWriter::new(file);
+            serde_json::to_writer_pretty(&mut file, record)?;
+            file.write_all(b"\n")?;
+            file.flush()
+        })
+    };
+    let saved = unless_read(path).and_then(|()| written());
     saved
         .map_err(|error| record_problem(problem(what, path, &error)))
         .is_ok()
@@ -268,7 +281,17 @@ pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> boo
 
 /// Saves a file that will be saved again, like [`save`], but returns the error at once.
 pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
-    write_text(path, text, true).map_err(|error| problem(what, path, &error))
+    let saved = unless_read(path).and_then(|()| write_text(path, text, true));
+    saved.map_err(|error| problem(what, path, &error))
+}
+
+/// Fails if the file is one of those from which the program was read.
+fn unless_read(path: &Path) -> io::Result<()> {
+    let path = canonical(path);
+    if path.is_ok_and(|path| lock(&PROGRAMS).contains(&path)) {
+        return Err(io::Error::other("the program was read from it"));
+    }
+    Ok(())
 }
 
 /// Replaces the contents of a file, unless they are no longer `old`.
@@ -394,8 +417,7 @@ fn write_pieces(
         Ok(_) => return write(&File::create(path)?),
         Err(_) => {}
     }
-    // If the path is a link, its target is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = end_of_links(path)?;
     let mut beside = target.clone().into_os_string();
     // Another process may save the same file, and a file with this name may exist already.
     beside.push(format!(".{}.new", std::process::id()));
@@ -412,6 +434,22 @@ fn write_pieces(
         // If it was not created, there is nothing to remove.
         let _ = fs::remove_file(&beside);
     })
+}
+
+/// Returns the file to which a path leads, which need not exist. If the path is a link, the link
+/// stays, and its target is replaced.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    if let Ok(target) = canonical(path) {
+        return Ok(target);
+    }
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&target) else {
+            return Ok(target);
+        };
+        target = target.parent().unwrap_or(Path::new("")).join(next);
+    }
+    Err(io::Error::other("it is a link that leads to itself"))
 }
 
 /// Returns what could not be written, why, and what to do.

@@ -21,7 +21,7 @@ use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
 use crate::exit::Exit;
-use crate::watch::{Worker, interrupted, worked};
+use crate::watch::{Workers, interrupted, worked};
 use crate::{files, output};
 
 /// The extensions of C and C++ files.
@@ -341,7 +341,7 @@ impl NativeArgs {
     /// Compiles the program, and runs this tool again to do the work.
     fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
         let folder = Folder::new()?;
-        let worker = Worker::expected();
+        let worker = Workers::expected();
         let object = self.compile(names, &folder.0);
         if interrupted() {
             output::complain("inconclusive: interrupted before the program was compiled");

@@ -205,14 +205,14 @@ fn listen() {
     });
 }
 
-/// The worker process, while it exists.
-static WORKER: Mutex<Option<u32>> = Mutex::new(None);
+/// The worker processes that exist.
+static WORKERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// A process that does the work of this process. Every Ctrl-C that arrives here is passed on to it.
-pub(crate) struct Worker(());
+/// Processes that do the work of this process. Every Ctrl-C that arrives here is passed on to them.
+pub(crate) struct Workers(());
 
-impl Worker {
-    /// Makes Ctrl-C no longer end this process, so that it can wait for the worker.
+impl Workers {
+    /// Makes Ctrl-C no longer end this process, so that it can wait for its workers.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn expected() -> Self {
         let mut first = None;
@@ -222,7 +222,7 @@ impl Worker {
             forward(mazurka::native::interrupt_process);
             if is_second_request {
                 std::thread::sleep(WORKER_STOP_TIME);
-                if worker().is_none() {
+                if workers().is_empty() {
                     std::process::exit(exit::inconclusive());
                 }
                 forward(mazurka::native::kill_process);
@@ -236,30 +236,33 @@ impl Worker {
         Self(())
     }
 
-    /// Records that the worker has started.
+    /// Records that a worker has started.
     pub(crate) fn starts(&self, id: u32) {
-        *worker() = Some(id);
+        workers().push(id);
         if interrupted() {
-            forward(mazurka::native::interrupt_process);
+            mazurka::native::interrupt_process(id);
         }
     }
+
+    /// Records that a worker has ended.
+    pub(crate) fn ended(&self, id: u32) {
+        workers().retain(|&other| other != id);
+    }
 }
 
-impl Drop for Worker {
+impl Drop for Workers {
     fn drop(&mut self) {
-        *worker() = None;
+        workers().clear();
     }
 }
 
-fn worker() -> MutexGuard<'static, Option<u32>> {
-    WORKER.lock().unwrap_or_else(PoisonError::into_inner)
+fn workers() -> MutexGuard<'static, Vec<u32>> {
+    WORKERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends a signal to the worker.
+/// Sends a signal to each worker.
 fn forward(signal: fn(u32)) {
-    if let Some(id) = *worker() {
-        signal(id);
-    }
+    workers().iter().for_each(|&id| signal(id));
 }
 
 /// Starts the thread of the guard.

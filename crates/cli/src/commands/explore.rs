@@ -12,7 +12,7 @@ use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
 use mazurka::search::{Fairness, Kinds, Merging, Saving, TestCoverage, TestSink, Variant};
 use mazurka::weak::Memory;
-use mazurka::{Algorithm, Bound, Options, Program};
+use mazurka::{Algorithm, Bound, Options, Program, Verdict};
 use mazurka_report::Figure;
 
 use super::check_certificate::certify;
@@ -493,12 +493,21 @@ fn draw(
         program.explore_tree(algorithm, options, watch)
     })?;
     let (record, tree) = drawn.map_err(|error| error.to_string())?;
+    say_what_is_open(&record, options);
     show(&record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Dot => mazurka_report::dot(&record, &tree),
             _ => mazurka_report::svg(&record, &tree),
         })
     })
+}
+
+/// Reports why a search that made a picture has no verdict: the picture does not show it.
+fn say_what_is_open(record: &Record, options: &Options) {
+    if record.verdict == Verdict::Inconclusive {
+        let view = plain(view(&options.limits));
+        output::complain(mazurka_report::verdict(record, &view).trim_end());
+    }
 }
 
 /// Draws the state graph.
@@ -509,6 +518,7 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
     if let Some(left_out) = mazurka_report::states_left_out(&record, &graph) {
         output::complain(&format!("the picture is not complete: {left_out}"));
     }
+    say_what_is_open(&record, options);
     show(&record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Dot => mazurka_report::states_dot(&record, &graph),

@@ -48,6 +48,9 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
 
 /// Formats one file. The error is a sentence.
 fn format_file(name: &str, check: bool) -> Result<Exit, String> {
+    if name != "-" && !Path::new(name).exists() {
+        return Err(format!("there is no file `{name}`"));
+    }
     if name != "-" && !name.ends_with(".maz") {
         return Err(format!(
             "`{name}` is not a `.maz` file, and only these are formatted"
@@ -72,7 +75,7 @@ fn format_file(name: &str, check: bool) -> Result<Exit, String> {
         ("-", false) => output::print_raw(&formatted, Exit::Verified),
         (_, false) => {
             if formatted != text {
-                files::save("the program", Path::new(name), &formatted);
+                files::replace(Path::new(name), &text, &formatted)?;
             }
             Exit::Verified
         }

@@ -16,6 +16,7 @@ use crate::args::AllowArgs;
 use crate::exit::Exit;
 use crate::show::{Format, JSON, TEXT, format, json};
 use crate::suite::{Case, Expected, Suite, Verdicts};
+use crate::watch::{Workers, interrupted};
 use crate::{files, output, values};
 
 /// The name of the list in a folder.
@@ -58,6 +59,12 @@ pub(crate) struct TestArgs {
     pub(super) allowing: AllowArgs,
 }
 
+/// The result of a model that was not decided before an interruption.
+const UNDECIDED: Expected = Expected {
+    verdict: Verdict::Inconclusive,
+    kind: None,
+};
+
 /// The result of a model.
 #[derive(Debug, Serialize)]
 struct ModelResult {
@@ -92,9 +99,13 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     let folder = args.models.clone().unwrap_or(own);
     let mazurka =
         std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
+    let processes = Workers::expected();
     let outcomes = all(&cases, jobs(args.jobs), |case| {
-        check_case(&mazurka, &folder, case)
+        check_case(&mazurka, &folder, case, &processes)
     });
+    if interrupted() {
+        output::complain("interrupted: models that were not decided before are inconclusive");
+    }
     if let Some(folder) = &args.sarif {
         save(&outcomes, folder)?;
     }
@@ -136,19 +147,27 @@ fn all(
 }
 
 /// Checks one model in a separate process, so that its memory use and crashes do not affect others.
-fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> ModelResult {
+fn check_case(mazurka: &Path, folder: &Path, case: &Case, processes: &Workers) -> ModelResult {
     let start = Instant::now();
     // The prefix `./` prevents that a name that begins with `-` is read as a flag.
     let file = Path::new(".").join(folder).join(&case.file);
     let child = files::below(folder, &file).and_then(|_| {
-        let child = Command::new(mazurka)
+        let mut command = Command::new(mazurka);
+        command
             .arg("check")
             .arg(&file)
             .args(&case.flags)
             .args(["--format=json", "--quiet", "--jobs=1"])
             .stdin(Stdio::null())
-            .output();
-        child.map_err(|error| format!("cannot start `mazurka check`: {error}"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let failed = |error| format!("cannot start `mazurka check`: {error}");
+        let child = command.spawn().map_err(failed)?;
+        let id = child.id();
+        processes.starts(id);
+        let ended = child.wait_with_output();
+        processes.ended(id);
+        ended.map_err(failed)
     });
     let (found, problem, sarif) = match child {
         Ok(child) => match serde_json::from_slice::<Record>(&child.stdout) {
@@ -162,6 +181,8 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case) -> ModelResult {
                 }
                 (Some(found), None, Some(mazurka_report::sarif(&record)))
             }
+            // Before it explores, a process ends at once.
+            Err(_) if interrupted() => (Some(UNDECIDED), None, None),
             Err(_) => {
                 let problem = complaint(&child.stdout, &child.stderr);
                 let mistakes = serde_json::from_slice::<MistakesRecord>(&child.stdout);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::support::{CommandResult, command, run_command};
+use crate::support::{CommandResult, command, mazurka, run_command, with_input};
 
 const FAILS: &str = "var x: int = 0 process { x := 1 } process { assert x == 1 }";
 const HOLDS: &str = "var x: int = 0 process { x := 1 } process { await x == 1; assert x == 1 }";
@@ -275,4 +275,59 @@ fn output_that_cannot_be_written_is_reported() {
         let known = format!("its exit code is {of_result};");
         assert!(err.contains(&known), "{args:?}: {err}");
     }
+}
+
+#[test]
+fn no_result_is_written_over_the_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (main, lib) = (
+        folder.path().join("main.maz"),
+        folder.path().join("lib.maz"),
+    );
+    std::fs::write(&lib, FAILS).expect("written");
+    std::fs::write(&main, "include \"lib.maz\"\n").expect("written");
+    let main_name = main.display().to_string();
+    for over in [&main, &lib] {
+        let over = over.display().to_string();
+        for command in ["check", "sample"] {
+            let result = mazurka(&[command, &main_name, "--witness", &over]);
+            assert_eq!(result.code, 1, "{result:?}");
+            assert!(
+                result.err.contains("the program was read from it"),
+                "{result:?}"
+            );
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&lib).expect("it is there"), FAILS);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_stay_links() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("a.maz"), FAILS).expect("written");
+    std::os::unix::fs::symlink("there.json", path("link.json")).expect("a link");
+    std::os::unix::fs::symlink("loop.json", path("loop.json")).expect("a link");
+    let check = |to: &str| {
+        let words = [path("a.maz"), path(to)].map(|path| path.display().to_string());
+        mazurka(&["check", &words[0], "--witness", &words[1]])
+    };
+    assert_eq!(check("link.json").err, "");
+    assert!(path("link.json").is_symlink() && path("there.json").is_file());
+    let looping = check("loop.json");
+    assert!(looping.err.contains("leads to itself"), "{looping:?}");
+    assert!(path("loop.json").is_symlink());
+}
+
+/// A picture does not show why a search is inconclusive, so the reason is reported.
+#[test]
+fn a_picture_without_a_verdict_says_why() {
+    let program = "var x: int = 0 cover never: x == 9 process { x := 1 }";
+    let result = with_input(&["explore", "-", "--format", "svg"], program);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(
+        result.out.starts_with("<svg") && result.err.contains("inconclusive:"),
+        "{result:?}"
+    );
 }

@@ -184,6 +184,11 @@ fn every_template_is_verified_and_none_is_overwritten() {
     assert_eq!(again.code, 3);
     assert!(again.err.contains("exists already"), "{again:?}");
     assert_eq!(within(folder, &["new", "a.txt"]).code, 3);
+    // In another folder, the model of the list is missing.
+    fs::create_dir(folder.join("empty")).expect("a folder");
+    let listed = within(folder, &["new", "empty/list.toml"]);
+    let first = "first, for its example: mazurka new empty/counter.maz\n";
+    assert!(listed.out.contains(first), "{listed:?}");
     let other = within(folder, &["new", "b.abs", "--template", "counter"]);
     assert!(other.err.contains("end with .maz"), "{other:?}");
 }
@@ -229,4 +234,43 @@ fn colours_are_a_choice() {
     assert!(!colours(&[]));
     assert!(colours(&["--color", "always"]));
     assert!(!colours(&["--color", "never"]));
+}
+
+/// Ctrl-C ends the processes of all models, and what is known is reported.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_list_reports_its_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let slow = "var x: int = 0 process (i in 0..16) { x := x + i; x := x + i; x := x + 1 }";
+    put(folder.path(), "calm.maz", CALM);
+    put(folder.path(), "slow.maz", slow);
+    put(folder.path(), "slower.maz", slow);
+    let list = ["calm", "slow", "slower"];
+    let list = list.map(|name| format!("[[model]]\nfile = '{name}.maz'\nverdict = 'verified'\n"));
+    put(folder.path(), "mazurka.toml", &list.concat());
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_mazurka"))
+        .args(["test", "--jobs", "2"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let mut kill = std::process::Command::new("kill");
+    let sent = kill.args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    // The pipes stay open as long as a process of a model runs.
+    let ended = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    assert!(text.contains("ok  calm"), "{text}");
+    assert_eq!(
+        text.matches("inconclusive, not verified").count(),
+        2,
+        "{text}"
+    );
+    assert!(
+        String::from_utf8_lossy(&ended.stderr).contains("interrupted"),
+        "{ended:?}"
+    );
 }
