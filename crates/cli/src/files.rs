@@ -34,7 +34,11 @@ const MOST_RECORD_BYTES: u64 = 1 << 30;
 pub(crate) fn program(name: &str) -> Result<String, String> {
     let text = text(name, MOST_BYTES, "a program")?;
     if let Ok(path) = canonical(Path::new(name)) {
-        lock(&PROGRAMS).push(path);
+        let mut known = lock(&PROGRAMS);
+        // The language server reads the same files again and again.
+        if !known.contains(&path) {
+            known.push(path);
+        }
     }
     Ok(text)
 }
