@@ -1,7 +1,7 @@
 //! An open file in an editor, and the analysis of its text.
 
 use lsp_types::{
-    Diagnostic as Shown, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
+    Diagnostic as LspDiagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
     NumberOrString, Range, Uri,
 };
 use mazurka::names::names_of;
@@ -26,7 +26,7 @@ pub(crate) struct Document {
     /// The steps of the program, in the order of the text.
     pub steps: Vec<StepPlace>,
     /// Mistakes and warnings.
-    pub diagnostics: Vec<Shown>,
+    pub diagnostics: Vec<LspDiagnostic>,
     /// The results of searches of this version.
     pub findings: Vec<Finding>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Finding {
     /// The answer, in one line.
     pub answer: String,
     /// A diagnostic for each violation, with its place and its run.
-    pub diagnostics: Vec<Shown>,
+    pub diagnostics: Vec<LspDiagnostic>,
 }
 
 impl Document {
@@ -95,7 +95,7 @@ impl Document {
         self.diagnostics = records.iter().map(|one| self.shown(one)).collect();
     }
 
-    fn shown(&self, one: &DiagnosticRecord) -> Shown {
+    fn shown(&self, one: &DiagnosticRecord) -> LspDiagnostic {
         let severity = match one.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
@@ -115,14 +115,14 @@ impl Document {
             let range = self.text.range_of(span.line, span.column, span.length);
             self.related(range, &related.message)
         });
-        Shown {
+        LspDiagnostic {
             range,
             severity: Some(severity),
             code: Some(NumberOrString::String(one.code.clone())),
             source: Some("mazurka".to_owned()),
             message,
             related_information: Some(related.collect()),
-            ..Shown::default()
+            ..LspDiagnostic::default()
         }
     }
 
