@@ -3,8 +3,8 @@
 //! std's counts order these destructors after everything that other threads did with their
 //! references, but the clocks and memory models do not see these counts. The stack shows what runs
 //! a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built
-//! on std's, and its counts are seen; so threads count its running destructors, and the stack must
-//! have more.
+//! on std's, but its counts are tracked. So each thread counts the running destructors of our own
+//! `Arc`s, and one of std's runs if the stack has more destructors than that.
 //!
 //! The symbols of a stack are looked up once for each sequence of return addresses. In a program
 //! without symbols (`strip = true`), no destructor is recognised.
@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 use crate::names::Meta;
 use crate::world::{Inner, world};
 
-/// The stacks that were seen, by their return addresses, each with the number of its destructors
-/// that an `Arc` of std's runs, including ours.
+/// The stacks that were seen, by their return addresses, each with the number of `drop_slow`
+/// frames, which includes those of our own `Arc`s.
 #[derive(Default)]
 pub(crate) struct KnownStacks(FxHashMap<Box<[usize]>, u32>);
 
@@ -71,7 +71,7 @@ impl Inner {
     }
 }
 
-/// Returns the number of destructors on the stack that an `Arc` of std's runs.
+/// Returns the number of destructors on the stack that an `Arc` runs.
 fn count_destructors() -> u32 {
     let stack = Backtrace::force_capture().to_string();
     let frames = stack.lines();
