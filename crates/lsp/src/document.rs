@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use lsp_types::{
-    Diagnostic as Shown, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
+    Diagnostic as LspDiagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
     NumberOrString, Range, Uri,
 };
 use mazurka::names::names_of;
@@ -30,7 +30,7 @@ pub(crate) struct Document {
     /// The steps of the program in this file, in the order of the text.
     pub steps: Vec<StepPlace>,
     /// Mistakes and warnings.
-    pub diagnostics: Vec<Shown>,
+    pub diagnostics: Vec<LspDiagnostic>,
     /// The results of searches of this version.
     pub findings: Vec<Finding>,
     /// The paths of the files that it includes, or tried to include.
@@ -58,7 +58,7 @@ pub(crate) struct Finding {
     /// The answer, in one line.
     pub answer: String,
     /// A diagnostic for each violation, with its place and its run.
-    pub diagnostics: Vec<Shown>,
+    pub diagnostics: Vec<LspDiagnostic>,
 }
 
 /// A place in the document, or in a file that it includes.
@@ -170,7 +170,12 @@ impl Document {
         }
     }
 
-    fn shown(&self, one: &Diagnostic, severity: DiagnosticSeverity, parts: &[Part]) -> Shown {
+    fn shown(
+        &self,
+        one: &Diagnostic,
+        severity: DiagnosticSeverity,
+        parts: &[Part],
+    ) -> LspDiagnostic {
         let mut message = one.message.clone();
         if !one.label.is_empty() {
             message += &format!("\n{}", one.label);
@@ -189,14 +194,14 @@ impl Document {
         }
         let others = one.related.iter();
         related.extend(others.map(|(span, words)| self.related(self.spot(*span, parts), words)));
-        Shown {
+        LspDiagnostic {
             range: spot.map_or(Range::default(), |spot| spot.range_here()),
             severity: Some(severity),
             code: Some(NumberOrString::String(one.code.to_owned())),
             source: Some("mazurka".to_owned()),
             message,
             related_information: Some(related),
-            ..Shown::default()
+            ..LspDiagnostic::default()
         }
     }
 
