@@ -3,11 +3,11 @@
 
 const { spawn } = require("node:child_process");
 const vscode = require("vscode");
-const { Peer } = require("./lib/rpc.js");
+const { Session } = require("./lib/session.js");
 const convert = require("./lib/convert.js")(vscode);
 
 const LANGUAGES = ["maz", "abs"];
-let server;
+let session;
 
 /** Returns a place in a document, as the protocol writes it. */
 const at = (document, position) => ({
@@ -18,62 +18,88 @@ const at = (document, position) => ({
 });
 const whole = (document) => ({ textDocument: { uri: document.uri.toString() } });
 
-/** Starts the server, and registers its abilities with the editor. */
+/** The settings that the server uses. */
+const settings = () => ({
+  timeLimit: vscode.workspace.getConfiguration("mazurka").get("timeLimit", 10),
+  trusted: vscode.workspace.isTrusted,
+});
+
+/** Starts the server, and registers what it can do. */
 async function activate(context) {
-  const settings = vscode.workspace.getConfiguration("mazurka");
-  const command = settings.get("path", "mazurka");
-  const process = spawn(command, ["lsp"], { stdio: ["pipe", "pipe", "inherit"] });
   const shown = vscode.languages.createDiagnosticCollection("mazurka");
   const lensesChanged = new vscode.EventEmitter();
-  const peer = new Peer((bytes) => process.stdin.write(bytes), {
-    onNotification(method, params) {
-      if (method !== "textDocument/publishDiagnostics") return;
-      shown.set(vscode.Uri.parse(params.uri), params.diagnostics.map(convert.diagnostic));
+  session = new Session({
+    spawn() {
+      const command = vscode.workspace.getConfiguration("mazurka").get("path", "mazurka");
+      return spawn(command, ["lsp"], { stdio: ["pipe", "pipe", "inherit"] });
     },
-    onRequest(method) {
-      if (method === "workspace/codeLens/refresh") lensesChanged.fire();
-      return null;
+    greet,
+    handlers: {
+      onNotification(method, params) {
+        if (method !== "textDocument/publishDiagnostics") return;
+        shown.set(vscode.Uri.parse(params.uri), params.diagnostics.map(convert.diagnostic));
+      },
+      onRequest(method) {
+        if (method === "workspace/codeLens/refresh") lensesChanged.fire();
+        return null;
+      },
+    },
+    onEnd(kind, why) {
+      shown.clear();
+      if (kind === "restart") {
+        vscode.window.showWarningMessage(`Mazurka is started again: ${why}.`);
+      } else if (kind === "given up") {
+        vscode.window.showErrorMessage(
+          `Mazurka ends again and again and is not started any more (${why}): reload the window to try again.`,
+        );
+      } else {
+        vscode.window.showErrorMessage(
+          `Mazurka cannot be started (${why}): set "mazurka.path" to the program.`,
+        );
+      }
     },
   });
-  server = { peer, process };
-  process.stdout.on("data", (bytes) => peer.take(bytes));
-  process.on("exit", () => peer.end("mazurka has ended"));
-  process.on("error", (error) => {
-    peer.end(error.message);
-    vscode.window.showErrorMessage(
-      `Mazurka cannot be started (${error.message}): set "mazurka.path" to the program.`,
-    );
-  });
-  context.subscriptions.push(shown, lensesChanged, { dispose: () => process.kill() });
-
-  await peer.request("initialize", {
-    processId: globalThis.process.pid,
-    rootUri: null,
-    capabilities: { workspace: { codeLens: { refreshSupport: true } } },
-    initializationOptions: {
-      timeLimit: settings.get("timeLimit", 10),
-      trusted: vscode.workspace.isTrusted,
-    },
-  });
-  peer.notify("initialized", {});
-  follow(context, peer);
-  register(context, peer, lensesChanged);
+  context.subscriptions.push(shown, lensesChanged, { dispose: () => session?.process.kill() });
+  follow(context);
+  register(context, lensesChanged);
+  await session.started;
 }
 
-/** Sends the open documents and their changes to the server. */
-function follow(context, peer) {
-  const ours = (document) => LANGUAGES.includes(document.languageId);
-  const opened = (document) => {
-    if (!ours(document)) return;
-    const { languageId, version } = document;
-    const file = { uri: document.uri.toString(), languageId, version, text: document.getText() };
-    peer.notify("textDocument/didOpen", { textDocument: file });
-  };
-  vscode.workspace.textDocuments.forEach(opened);
+/** Initializes the server, and tells it what is open. */
+async function greet(peer) {
+  await peer.request("initialize", {
+    processId: process.pid,
+    rootUri: null,
+    capabilities: { workspace: { codeLens: { refreshSupport: true } } },
+    initializationOptions: settings(),
+  });
+  peer.notify("initialized", {});
+  vscode.workspace.textDocuments.forEach((document) => opened(peer, document));
+}
+
+const ours = (document) => LANGUAGES.includes(document.languageId);
+
+function opened(peer, document) {
+  if (!ours(document)) return;
+  const { languageId, version } = document;
+  const file = { uri: document.uri.toString(), languageId, version, text: document.getText() };
+  peer.notify("textDocument/didOpen", { textDocument: file });
+}
+
+/** Tells the server what is opened, and what changes in it and in the settings. */
+function follow(context) {
+  const configured = () =>
+    session?.notify("workspace/didChangeConfiguration", { settings: { mazurka: settings() } });
   context.subscriptions.push(
-    vscode.workspace.onDidOpenTextDocument(opened),
+    vscode.workspace.onDidGrantWorkspaceTrust(configured),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("mazurka")) configured();
+    }),
+    vscode.workspace.onDidOpenTextDocument((document) => {
+      if (session?.ready) opened(session.peer, document);
+    }),
     vscode.workspace.onDidCloseTextDocument((document) => {
-      if (ours(document)) peer.notify("textDocument/didClose", whole(document));
+      if (ours(document)) session?.notify("textDocument/didClose", whole(document));
     }),
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       if (!ours(document) || contentChanges.length === 0) return;
@@ -87,15 +113,16 @@ function follow(context, peer) {
           text,
         }));
       const file = { uri: document.uri.toString(), version: document.version };
-      peer.notify("textDocument/didChange", { textDocument: file, contentChanges: changes });
+      session?.notify("textDocument/didChange", { textDocument: file, contentChanges: changes });
     }),
   );
 }
 
-/** Registers the requests of the editor. */
-function register(context, peer, lensesChanged) {
+/** What the editor may ask. */
+function register(context, lensesChanged) {
   const { languages } = vscode;
-  const ask = (method, params) => peer.request(`textDocument/${method}`, params);
+  const ask = async (method, params) =>
+    (await session.started).request(`textDocument/${method}`, params);
   const list = (all, one) => (all ?? []).map(one);
   const providers = [
     languages.registerHoverProvider(LANGUAGES, {
@@ -124,7 +151,7 @@ function register(context, peer, lensesChanged) {
       provideCompletionItems: async (document, position) =>
         list(await ask("completion", at(document, position)), convert.completion),
     }),
-    languages.registerDocumentFormattingEditProvider("maz", {
+    languages.registerDocumentFormattingEditProvider(LANGUAGES, {
       provideDocumentFormattingEdits: async (document, options) =>
         list(await ask("formatting", { ...whole(document), options }), convert.edit),
     }),
@@ -145,10 +172,11 @@ function register(context, peer, lensesChanged) {
   ];
   const execute = (command) =>
     vscode.commands.registerCommand(command, async (...given) => {
-      const search = peer.request("workspace/executeCommand", { command, arguments: given });
       const title = `Mazurka: ${command.split(".")[1]} ${given[1] ?? ""}`;
       const progress = { location: vscode.ProgressLocation.Window, title, cancellable: true };
       try {
+        const peer = await session.started;
+        const search = peer.request("workspace/executeCommand", { command, arguments: given });
         await vscode.window.withProgress(progress, (_, token) => {
           token.onCancellationRequested(() => peer.notify("$/cancelRequest", { id: search.id }));
           return search;
@@ -161,17 +189,11 @@ function register(context, peer, lensesChanged) {
   context.subscriptions.push(...providers, ...commands);
 }
 
-/** Ends the server as the protocol requires. */
+/** Ends the server. */
 async function deactivate() {
-  if (!server) return;
-  const { peer, process } = server;
-  server = undefined;
-  try {
-    await peer.request("shutdown", null);
-    peer.notify("exit", null);
-  } catch {
-    process.kill();
-  }
+  const last = session;
+  session = undefined;
+  await last?.stop();
 }
 
 module.exports = { activate, deactivate };

@@ -12,6 +12,7 @@ const FILES = [
   "README.md",
   "lib/rpc.js",
   "lib/convert.js",
+  "lib/session.js",
   "syntaxes/maz.tmLanguage.json",
   "syntaxes/abs.tmLanguage.json",
 ];

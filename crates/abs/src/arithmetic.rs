@@ -10,10 +10,10 @@ use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
 use crate::syntax::ast::{Binary, Unary};
 use crate::value::Value;
 
-/// Limit on the size of integers: larger ones would exhaust the machine.
+/// Limit on the bits of an integer: larger ones would exhaust the memory.
 const MAX_BITS: u64 = 1 << 18;
 
-/// Limit on the size of quotients: reducing them to lowest terms takes quadratic time.
+/// Limit on the bits of a quotient: reducing it to lowest terms takes quadratic time.
 const MAX_RATIO_BITS: u64 = 1 << 15;
 
 /// Why an operation has no value.
@@ -89,8 +89,8 @@ fn bits(value: &BigRational) -> u64 {
     value.numer().bits() + value.denom().bits()
 }
 
-/// Returns the work of computing a number: its words and, for quotients, the steps of reducing
-/// them.
+/// Returns the cost of computing a number: its words or, for quotients, about the square of them,
+/// because they are reduced.
 pub(crate) fn work(value: &Value) -> u64 {
     match value {
         Value::Big(value) => value.bits() / 64,
@@ -105,7 +105,7 @@ fn small_ratio(a: i64, b: i64) -> Value {
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    // 128 bits also hold the negated least number.
+    // In 128 bits, because `i64::MIN` cannot be negated in 64.
     let sign = if b < 0 { -1 } else { 1 };
     let part = |n: i64| BigInt::from(sign * i128::from(n) / i128::from(x));
     let (numer, denom) = (part(a), part(b));
@@ -178,8 +178,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Ar
     }
 }
 
-/// Returns how many steps of a unit lead from one number to another; the last step may be shorter.
-/// Returns `None` if there are too many steps to count.
+/// Returns how often a unit must be added to `from` to reach or exceed `to`. Returns `None` if this
+/// number does not fit into 64 bits.
 pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
     if compare(from, to) != Ordering::Less {
         return Some(0);
@@ -220,8 +220,7 @@ pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value
 pub(crate) fn truncated(value: &Value) -> Result<Value, ArithmeticError> {
     match value {
         Value::Rat(value) => match (value.numer().to_i64(), value.denom().to_i64()) {
-            // Only the quotient of the least number and -1 would not fit, and denominators are
-            // positive.
+            // Only `i64::MIN / -1` would not fit, but denominators are positive.
             (Some(numer), Some(denom)) => Ok(Value::Int(numer / denom)),
             _ => bounded(value.trunc().to_integer()),
         },

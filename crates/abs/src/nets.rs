@@ -1,8 +1,9 @@
-//! The additional requirements that nets have on a program.
+//! What a program must satisfy so that it can be unfolded into a net (`unfold` in mazurka_explore),
+//! and how its machine then differs from that of an explorer.
 //!
 //! When a task comes to rest, a net stores the claims of its next step, and the tasks that it waits
-//! for. An explorer computes both in every state; a net needs that both follow from the past of the
-//! task alone.
+//! for. An explorer computes both anew in every state. A net stores them once, so they must follow
+//! from the past of the task alone.
 //!
 //! - A step that calls objects of its own cog may touch fields of objects that are created later.
 //!   So in a program with such calls, a cell represents a field of all objects of a class in a cog,
@@ -12,12 +13,13 @@
 //!   while the guard waits, so such a program has no net ([`NoNet`]).
 //! - Time passes only if no task can continue, which does not follow from the past of a task: a
 //!   program with time has no net.
-//! - If an exception leaves a task, its object dies, and all tasks that wait in it continue. So in
-//!   a machine for nets no object dies. If an object should have died, the machine records this
-//!   ([`Machine::has_net`]), and the result is not a net of the program.
+//! - If an exception leaves a task, its object dies, and all tasks that wait in the object
+//!   continue, which does not follow from their pasts. So in a machine for nets no object dies. If
+//!   an object should have died, the machine records this ([`Machine::has_net`]), and the result is
+//!   not a net of the program.
 //!
-//! The model of a stateful net needs the cells that a step may have read: the effect of a step
-//! depends on these cells and on the results of the tasks that it has waited for.
+//! The model of a stateful net predicts the effect of a step from the cells that the step may have
+//! read, and from the results of the tasks that it has waited for. So each event lists these cells.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -48,15 +50,15 @@ impl std::fmt::Display for NoNet {
         match self {
             NoNet::MovingGuard(line) => write!(
                 f,
-                "the guard in line {line} waits for a future that it reads from a field, and which \
-                 task that is may change while it waits, but a net has to know; copy the future \
-                 into a variable before the `await`"
+                "the guard in line {line} waits for a future that it reads from a field; the field \
+                 may change during the wait, but in a net each task waits for fixed tasks; copy \
+                 the future into a variable before the `await`"
             ),
             NoNet::Dies(class) => write!(
                 f,
-                "an exception leaves a task of class {class}, so that an object dies and all that \
-                 wait in it go on, but a net has to know what a task waits for; catch the \
-                 exception, or use `mazurka explore`"
+                "an exception leaves a task of class {class}, so its object dies and all tasks \
+                 that wait in the object go on, but in a net each task waits for fixed tasks; \
+                 catch the exception, or use `mazurka explore`"
             ),
             NoNet::Timed => write!(
                 f,
@@ -78,9 +80,10 @@ pub(crate) enum Cells {
     Shared(RefCell<SharedCells>),
 }
 
-/// The cells of the classes in cogs.
+/// The numbers of the shared cells. A cog and a class get theirs when they are first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedCells {
+    /// The first cell of each cog and class.
     first: FxHashMap<(u32, u32), u32>,
     /// The first cell, the cog and the class, in the order of the cells.
     all: Vec<(u32, u32, u32)>,
@@ -200,9 +203,8 @@ impl Machine {
         }
     }
 
-    /// Finds the futures that a resting task waits for, as far as its guard can be evaluated.
-    /// Returns whether the whole guard can be evaluated. Other conditions of the guard do not
-    /// matter.
+    /// Finds the futures that a resting task waits for. Returns whether it could evaluate all parts
+    /// of the guard that name a future; the other conditions of the guard do not matter.
     pub(crate) fn awaited(
         &self,
         process: ProcessId,
@@ -322,7 +324,8 @@ impl Machine {
         };
         let mut reads: Claims = Claims::new();
         if !matches!(self.nets, Some(Cells::Each)) || self.code.object.is_some() {
-            // A cell that is claimed for writing and not touched counts as read and as written.
+            // The model counts a cell that is claimed for writing, and is not touched, as read and
+            // as written. So only the other claims are listed.
             reads.extend(claims.iter().filter(|access| !access.writes()));
             return reads;
         }

@@ -1,10 +1,10 @@
 //! Renaming, for editors.
 //!
 //! A variable is renamed within its scope. Types of expressions are not computed, so all other
-//! declarations with the same name are renamed together: an interface and its class, and the
-//! methods of that name in all classes. The new name must not occur in the text, so no other name
-//! can become a reference to the renamed declaration. If an occurrence was missed, reading the new
-//! text fails.
+//! declarations with the same name are renamed together: a class and an interface of that name, and
+//! the methods of that name in all classes. The new name must not occur in the text, so no other
+//! name can become a reference to the renamed declaration. If an occurrence was missed, reading the
+//! new text fails.
 
 use mazurka_diagnostics::Span;
 
@@ -32,7 +32,7 @@ pub fn renaming(source: &str, offset: u32, new: &str) -> Result<Vec<Span>, Strin
     if !is_alike(&word.kind, new) {
         return Err(format!(
             "`{new}` is no such name: types and constructors start with a capital letter, other \
-             names with a small one, and words of the language are none"
+             names with a small one, and keywords are not names"
         ));
     }
     if words.iter().any(|word| name(word) == Some(new)) {
@@ -42,11 +42,12 @@ pub fn renaming(source: &str, offset: u32, new: &str) -> Result<Vec<Span>, Strin
     let meant = found.mentions.iter().find(|(span, _)| *span == word.span);
     let (_, number) = meant.ok_or_else(|| format!("`{old}` is not declared in this file"))?;
     let symbol = &found.declared[*number];
-    let alike = found.declared.iter().enumerate();
-    let mut alike = alike.filter(|(at, one)| at != number && one.name == symbol.name);
+    let others = found.declared.iter().enumerate();
+    let mut namesakes = others.filter(|(at, one)| at != number && one.name == symbol.name);
     let is_variable = |symbol: &Symbol| is_variable(symbol, &found.declared);
     if is_variable(symbol) {
-        if alike.any(|(_, other)| is_variable(other) && overlap(other.visible, symbol.visible)) {
+        if namesakes.any(|(_, other)| is_variable(other) && overlap(other.visible, symbol.visible))
+        {
             return Err(format!("`{old}` is declared more than once here"));
         }
         let own = found.mentions.iter().filter(|(_, meant)| meant == number);
@@ -55,7 +56,7 @@ pub fn renaming(source: &str, offset: u32, new: &str) -> Result<Vec<Span>, Strin
     if symbol.kind == SymbolKind::Method && old == "run" {
         return Err("`run` is called by its name when an object is made".to_owned());
     }
-    if alike.any(|(_, other)| is_variable(other)) {
+    if namesakes.any(|(_, other)| is_variable(other)) {
         return Err(format!("`{old}` is the name of a variable, too"));
     }
     let all = words.iter().filter(|word| name(word) == Some(old));
@@ -191,7 +192,7 @@ class Account(Int start) implements Account {
                 for span in spans.iter().rev() {
                     text.replace_range(span.start as usize..span.end as usize, new);
                 }
-                // Names that the text does not declare are not found any more.
+                // The text may also use the name for something of the library, which has kept it.
                 let Ok(after) = code(&text) else {
                     refused += 1;
                     continue;

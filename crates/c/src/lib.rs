@@ -189,8 +189,8 @@ pub enum SearchStop {
 /// How to explore a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the first source file, as it was given to the compiler. Other files are seen from
-    /// its folder in records.
+    /// The path of the first source file, as it was given to the compiler. Records name other files
+    /// relative to its folder.
     pub main_file: String,
     /// Data races are not failures: plain accesses that race are steps.
     pub allow_races: bool,

@@ -58,8 +58,8 @@ fn other_file(file: String) -> Option<String> {
     (!is_main).then_some(file)
 }
 
-/// Returns the path of a file as seen from a folder: `../inc/a.h` is `inc/a.h` seen from `src`. Both
-/// are relative to the same folder, or absolute.
+/// Returns the path of a file relative to a folder: `../inc/a.h` is `inc/a.h` relative to `src`.
+/// Both are relative to the same folder, or absolute.
 fn seen_from(folder: &str, file: &str) -> String {
     let file = file.strip_prefix("./").unwrap_or(file);
     let folder = folder.strip_prefix("./").unwrap_or(folder);

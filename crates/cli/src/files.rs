@@ -34,7 +34,11 @@ const MOST_RECORD_BYTES: u64 = 1 << 30;
 pub(crate) fn program(name: &str) -> Result<String, String> {
     let text = text(name, MOST_BYTES, "a program")?;
     if let Ok(path) = canonical(Path::new(name)) {
-        lock(&PROGRAMS).push(path);
+        let mut known = lock(&PROGRAMS);
+        // The language server reads the same files again and again.
+        if !known.contains(&path) {
+            known.push(path);
+        }
     }
     Ok(text)
 }
@@ -46,10 +50,20 @@ pub(crate) fn with_included(name: &str) -> Result<String, String> {
 
 /// Returns the text of a `.maz` program with all files that it includes.
 pub(crate) fn expanded(name: &str, text: &str) -> String {
+    expanded_with(name, text, &|_| None)
+}
+
+/// Does the same as [`expanded`]. `open` returns the text of a file that an editor has open, which
+/// is used instead of the text on the disk.
+pub(crate) fn expanded_with(
+    name: &str,
+    text: &str,
+    open: &dyn Fn(&str) -> Option<String>,
+) -> String {
     let mut known = Vec::new();
     let read = &mut |path: &str| match name {
         "-" => Err("standard input has no folder".to_owned()),
-        _ => included(Path::new(name), path, &mut known),
+        _ => included(Path::new(name), path, &mut known, open),
     };
     mazurka::expand(text, read)
 }
@@ -96,10 +110,12 @@ fn included(
     program: &Path,
     path: &str,
     known: &mut Vec<(PathBuf, String)>,
+    open: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
     let folder = program.parent().unwrap_or(Path::new(""));
     let file = folder.join(path);
     let shown = file.display().to_string();
+    let text = open(&shown);
     let real_file = below(folder, &file)?;
     if !real_file.is_file() {
         return Err(format!("`{shown}` is not a file"));
@@ -113,7 +129,7 @@ fn included(
         ));
     }
     known.push((real_file, path.to_owned()));
-    self::program(&shown)
+    text.map_or_else(|| self::program(&shown), Ok)
 }
 
 /// Returns the files with this ending in a folder and its subfolders, sorted by name. If the name

@@ -300,6 +300,7 @@ impl NativeArgs {
         object: &Path,
         observed: Observed<'_>,
     ) -> Result<Program, Refusal> {
+        let _known = END.set(object.with_file_name(ENDED));
         native::confine();
         let shown = object.display().to_string();
         let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
@@ -324,7 +325,6 @@ impl NativeArgs {
         };
         let name = names.join(mazurka::FILES_JOINED_BY);
         let trail = Path::new(object.path).with_file_name(TRAIL);
-        let _known = END.set(Path::new(object.path).with_file_name(ENDED));
         let loading = Loading::watch();
         native::on_refusal_before_main(|what| {
             output::complain(&format!("the program cannot be explored: {what}"));

@@ -89,6 +89,12 @@ impl ProgramArgs {
 
     /// Loads the program.
     pub(crate) fn load(&self) -> Result<Program, Refusal> {
+        for (at, (name, _)) in self.set.iter().enumerate() {
+            if self.set[..at].iter().any(|(earlier, _)| earlier == name) {
+                let refusal = format!("--set {name} is given twice: give it once");
+                return Err(Refusal::Message(refusal));
+            }
+        }
         self.sources()?.load(&self.settings())
     }
 

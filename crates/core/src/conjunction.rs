@@ -1,4 +1,4 @@
-//! Conditions as text: a list of conditions as one conjunction.
+//! Joins conditions, which are given as text, with `&&`.
 
 /// Returns the conjunction of conditions in the syntax of the language: parts that bind more weakly
 /// than `&&` are in parentheses; `true` and repetitions are left out.
@@ -47,7 +47,7 @@ pub fn conjunct(condition: &str) -> String {
 }
 
 /// Whether the outermost operator of a condition binds more weakly than `&&`: a disjunction, an
-/// implication, a choice or a quantifier.
+/// implication, an `if` expression or a quantifier.
 fn is_weaker_than_and(condition: &str) -> bool {
     const FIRST: [&str; 5] = ["if ", "forall ", "exists ", "∀", "∃"];
     const BETWEEN: [&str; 5] = ["||", "==>", "∨", "→", "↔"];

@@ -92,7 +92,7 @@ pub struct Record {
     /// The specification that the file refines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refinement: Option<RefinementRecord>,
-    /// Under a weak memory model: the accesses with orders that remove all violations.
+    /// Under a weak memory model: the accesses whose advised orders remove all violations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stronger: Vec<AdvisedAccess>,
     /// Warnings about the program.
@@ -678,8 +678,7 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
-    /// Permutations after which a process can continue that was waiting at the end of the recorded
-    /// run.
+    /// Permutations after which a process can continue that waits at the end of the recorded run.
     pub open: u64,
     /// Prefixes of permutations where no process can continue.
     pub stuck: u64,
@@ -728,8 +727,7 @@ pub struct PermutationClass {
 pub struct AnyStartPermutations {
     /// Number of permutations, one of each trace.
     pub executable: u64,
-    /// The permutations, up to the requested number. Their values are terms over the initial
-    /// values.
+    /// The permutations, up to the requested number, with values over the initial values.
     pub classes: Vec<PermutationClass>,
     /// Pairs of permutations, by their numbers from 1, that end differently from some initial
     /// values.

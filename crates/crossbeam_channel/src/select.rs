@@ -7,7 +7,7 @@
 //! in between.
 //!
 //! `ready` and its variants only check whether an operation is possible. A thread that waits there
-//! is enlisted as an observer, which no partner meets.
+//! is enlisted as an observer: it is woken, but no other thread completes an operation with it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -23,12 +23,12 @@ use crate::error::{
 };
 use crate::wait::{Wait, Watcher};
 
-/// Number of futile timed waits in a row during which other threads can find the thread; in later
-/// ones it only tries. In a loop of timeouts the later rounds repeat the first ones.
+/// Number of futile timed waits in a row during which a partner can meet this thread. In later ones
+/// the thread only tries its operations: the later rounds of a loop of timeouts repeat the first.
 const MAX_VISIBLE_WAITS: u32 = 2;
 
 mazurka_rt::thread_local! {
-    /// Number of futile waits in a row of this thread.
+    /// Number of timed waits in a row in which this thread has selected nothing.
     static FUTILE_WAITS: Cell<u32> = Cell::new(0);
 }
 
@@ -81,7 +81,7 @@ impl Operation<'_> {
 }
 
 impl<'a> Select<'a> {
-    /// Makes one without operations.
+    /// Makes a `Select` without operations.
     pub fn new() -> Self {
         Self {
             operations: Vec::new(),
@@ -90,7 +90,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Makes one without operations that prefers operations that were added earlier.
+    /// Makes a biased one without operations: of several possible operations, it selects the one
+    /// that was added first.
     pub fn new_biased() -> Self {
         Self {
             biased: true,
@@ -182,12 +183,12 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Waits until an operation may be possible, and returns it if it is. `sleep` waits until an
-    /// operation claims the thread.
+    /// Waits until an operation claims the thread, unless one may be possible already. Returns the
+    /// operation if it was possible. `sleep` is the wait, which may give up.
     #[track_caller]
     fn wait(&self, sleep: impl FnOnce(&Wait) -> Option<usize>) -> Option<SelectedOperation<'a>> {
         let wait = Wait::new();
-        let watched = self.operations.iter().enumerate().find(|(at, candidate)| {
+        let unwatched = self.operations.iter().enumerate().find(|(at, candidate)| {
             let watcher = Watcher {
                 wait: wait.clone(),
                 operation: *at,
@@ -196,12 +197,13 @@ impl<'a> Select<'a> {
                 .channel
                 .watch(candidate.side, candidate.ticket, watcher)
         });
-        let watched = watched.map(|(at, _)| at);
-        let claimed = match watched {
+        // The first operation that may be possible now, so that the thread is not enlisted there.
+        let unwatched = unwatched.map(|(at, _)| at);
+        let claimed = match unwatched {
             None => sleep(&wait),
             Some(_) => wait.close(),
         };
-        for (at, candidate) in self.operations[..watched.unwrap_or(self.operations.len())]
+        for (at, candidate) in self.operations[..unwatched.unwrap_or(self.operations.len())]
             .iter()
             .enumerate()
         {
@@ -278,8 +280,8 @@ impl<'a> Select<'a> {
         selected.ok_or(SelectTimeoutError)
     }
 
-    /// Waits until an operation is possible or the time is over, at channels where partners meet:
-    /// other threads must be able to find this one while it waits.
+    /// Waits until an operation is possible or the time is over, if one of the channels has no
+    /// buffer: other threads must be able to find this one while it waits.
     #[track_caller]
     fn wait_for_partner(&mut self, timeout: Duration) -> Option<SelectedOperation<'a>> {
         let end = Instant::now().checked_add(timeout);
@@ -289,8 +291,8 @@ impl<'a> Select<'a> {
             if selected.is_some() {
                 return selected;
             }
-            // Whether the time is over. It is not if an operation has claimed the thread without
-            // success, or may be possible now.
+            // Whether the time is over. If not, and nothing is selected, an operation has claimed
+            // the thread without success or may be possible now, so the loop tries again.
             let mut over = false;
             let left = end.map_or(timeout, |end| end.saturating_duration_since(Instant::now()));
             let selected = self.wait(|wait| {

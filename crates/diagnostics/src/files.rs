@@ -151,4 +151,26 @@ impl Part {
         let (start, end) = (own(span.start)?, own(span.end)?);
         Some(Span { start, end })
     }
+
+    /// Returns the byte of the whole text where it begins; `None` if it is empty.
+    pub fn start(&self) -> Option<u32> {
+        self.pieces.first().map(|(start, ..)| *start as u32)
+    }
+
+    /// Returns the last byte of this file before a byte of the whole text, as a byte of this file:
+    /// before an included file that is the end of the line that includes it.
+    ///
+    /// ```
+    /// use mazurka_diagnostics::{mark, parts};
+    /// let text = format!("a\n{}b\n{}c\n", mark("b.maz", 1), mark("", 2));
+    /// let parts = parts(&text);
+    /// assert_eq!(parts[0].last_before(parts[1].start().unwrap()), Some(1));
+    /// ```
+    pub fn last_before(&self, at: u32) -> Option<u32> {
+        let before = self
+            .pieces
+            .partition_point(|(_, end, _)| *end <= at as usize);
+        let (start, end, own) = self.pieces[before.checked_sub(1)?];
+        (own + end - start).checked_sub(1).map(|last| last as u32)
+    }
 }

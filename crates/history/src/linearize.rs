@@ -67,21 +67,21 @@ where
     S: Clone + Eq + Hash,
     F: Fn(&mut S, &O) -> R,
 {
-    /// Whether the ended operations that are not in `made` can be applied from a state on. If so,
-    /// adds these operations to the order.
-    fn extend(&mut self, made: u64, state: &S) -> Result<bool, TooManyStates> {
-        if self.ended & !made == 0 {
+    /// Whether the order can be completed: after the operations in `applied`, which led to this
+    /// state, all other ended operations can be applied. If so, adds the rest to the order.
+    fn extend(&mut self, applied: u64, state: &S) -> Result<bool, TooManyStates> {
+        if self.ended & !applied == 0 {
             return Ok(true);
         }
         if self.seen.len() >= MOST_STATES {
             return Err(TooManyStates);
         }
-        if !self.seen.insert((made, state.clone())) {
+        if !self.seen.insert((applied, state.clone())) {
             return Ok(false);
         }
         for (id, operation) in self.history.operations() {
             let this = 1 << id.0;
-            if made & this != 0 || operation.before & !made != 0 {
+            if applied & this != 0 || operation.before & !applied != 0 {
                 continue;
             }
             let mut next = state.clone();
@@ -91,7 +91,7 @@ where
                 continue;
             }
             self.order.push(id);
-            if self.extend(made | this, &next)? {
+            if self.extend(applied | this, &next)? {
                 return Ok(true);
             }
             self.order.pop();
@@ -101,8 +101,8 @@ where
 }
 
 impl<O, R: PartialEq> History<O, R> {
-    /// Finds an order of the operations that respects their relation and explains all results, if
-    /// they are applied to the state one after the other.
+    /// Finds an order of the operations that respects the relation `before` and explains all
+    /// results: if the operations are applied to the state in this order, each gives its result.
     ///
     /// ```
     /// use mazurka_history::{History, Verdict};
@@ -129,8 +129,8 @@ impl<O, R: PartialEq> History<O, R> {
             Ok(None) => {}
             Err(TooManyStates) => return Verdict::Undecided,
         }
-        // Fewer results have at least as many orders, so the first unexplained result is found by
-        // trying longer and longer prefixes.
+        // An order that explains all results also explains fewer of them. So the first unexplained
+        // result is the end of the shortest prefix without an order.
         for count in 1..ends.len() {
             match self.order_of(&ends[..count], start, &apply) {
                 Ok(Some(_)) => {}

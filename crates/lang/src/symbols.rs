@@ -4,6 +4,8 @@
 //! that can be parsed. Fields with the same name are one symbol, even in different structs: they
 //! cannot be distinguished without types. Included files are not read.
 
+mod keywords;
+
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
@@ -13,91 +15,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::include::without_includes;
 use crate::syntax::parser::parse;
-
-/// The keywords: first the words that are never names, then the words that are keywords only in
-/// some places.
-pub const KEYWORDS: &[&str] = &[
-    "var",
-    "lock",
-    "const",
-    "proc",
-    "requires",
-    "invariant",
-    "ensures",
-    "observe",
-    "allows",
-    "expects",
-    "atomicity",
-    "always",
-    "eventually",
-    "infinitely_often",
-    "whenever",
-    "leads_to",
-    "prove",
-    "process",
-    "skip",
-    "end",
-    "await",
-    "if",
-    "then",
-    "else",
-    "while",
-    "for",
-    "in",
-    "let",
-    "spawn",
-    "join",
-    "atomic",
-    "unlock",
-    "assert",
-    "assume",
-    "error",
-    "input",
-    "choose",
-    "true",
-    "false",
-    "and",
-    "or",
-    "not",
-    "bool",
-    "int",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "enum",
-    "struct",
-    "fn",
-    "op",
-    "spec",
-    "ghost",
-    "cover",
-    "include",
-    "refines",
-    "semaphore",
-    "rwlock",
-    "cond",
-    "barrier",
-    "chan",
-    "forall",
-    "exists",
-    "count",
-    "sum",
-    "min",
-    "max",
-    "match",
-    "select",
-    "try",
-    "break",
-    "continue",
-    "return",
-    "print",
-    "fence",
-];
+pub use keywords::{KEYWORDS, is_keyword};
 
 /// The kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,6 +77,8 @@ pub struct Symbol {
     pub extent: Span,
     /// The symbol that contains it, such as the process of a local or the `enum` of a member.
     pub parent: Option<usize>,
+    /// Where a local variable or a parameter can be used; everywhere for other symbols.
+    pub scope: Span,
 }
 
 /// An occurrence of the name of a symbol.
@@ -213,6 +133,7 @@ pub fn symbols(source: &str) -> Symbols {
     let text = without_includes(source);
     let parsed = parse(&text);
     let mut walk = NameResolver {
+        text: &text,
         symbols: Symbols::default(),
         scopes: vec![FxHashMap::default()],
         fields: FxHashMap::default(),
@@ -240,8 +161,12 @@ pub fn symbols(source: &str) -> Symbols {
     found
 }
 
+/// The end of a scope that is not known yet, or is the end of the text.
+const OPEN: u32 = u32::MAX;
+
 /// A walk through the syntax tree that resolves names.
 struct NameResolver<'s> {
+    text: &'s str,
     symbols: Symbols,
     scopes: Vec<FxHashMap<&'s str, usize>>,
     fields: FxHashMap<&'s str, usize>,
@@ -260,6 +185,10 @@ impl<'s> NameResolver<'s> {
             span,
             extent: self.extent,
             parent: self.parent,
+            scope: Span {
+                start: span.end,
+                end: OPEN,
+            },
         });
         if !name.is_empty() {
             self.symbols.mentions.push(Mention { span, symbol });
@@ -437,7 +366,7 @@ impl<'s> NameResolver<'s> {
             }
             Item::Const { value, .. } => self.init(Some(value)),
             Item::Struct { fields, .. } => fields.iter().for_each(|(_, ty)| self.ty(ty)),
-            Item::Function(function) => self.scoped(|walk| {
+            Item::Function(function) => self.scoped(self.extent.end, |walk| {
                 walk.params(&function.params);
                 walk.ty(&function.result);
                 for (name, value) in &function.lets {
@@ -446,12 +375,12 @@ impl<'s> NameResolver<'s> {
                 }
                 walk.expr(&function.value);
             }),
-            Item::Proc { params, body, .. } => self.scoped(|walk| {
+            Item::Proc { params, body, .. } => self.scoped(self.extent.end, |walk| {
                 walk.params(params);
                 walk.stmts(body);
             }),
             Item::Operation(result) => result.ty.iter().for_each(|ty| self.ty(ty)),
-            Item::Process { range, body, .. } => self.scoped(|walk| {
+            Item::Process { range, body, .. } => self.scoped(self.extent.end, |walk| {
                 if let Some(Range { name, from, to }) = range {
                     walk.exprs([from, to]);
                     walk.local(*name, SymbolKind::Parameter);
@@ -474,7 +403,7 @@ impl<'s> NameResolver<'s> {
             Item::Spec(spec) => {
                 self.exprs([&spec.clients, &spec.operations]);
                 let extents = vec![self.extent; spec.items.len()];
-                self.scoped(|walk| {
+                self.scoped(self.extent.end, |walk| {
                     let owners = walk.declare(&spec.items, &extents);
                     walk.walk(&spec.items, &extents, &owners);
                 });
@@ -488,10 +417,30 @@ impl<'s> NameResolver<'s> {
         }
     }
 
-    fn scoped(&mut self, inside: impl FnOnce(&mut Self)) {
+    /// Resolves names in a scope that ends at this byte.
+    fn scoped(&mut self, end: u32, inside: impl FnOnce(&mut Self)) {
         self.scopes.push(FxHashMap::default());
+        let first = self.symbols.declared.len();
         inside(self);
+        for symbol in &mut self.symbols.declared[first..] {
+            symbol.scope.end = symbol.scope.end.min(end);
+        }
         self.scopes.pop();
+    }
+
+    /// Returns the byte of the bracket that closes a block whose last statement ends here.
+    fn block_end(&self, last: u32) -> u32 {
+        let mut rest = self.text.get(last as usize..).unwrap_or("");
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+            rest = if rest.starts_with("//") {
+                rest.split_once('\n').map_or("", |(_, next)| next)
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                comment.split_once("*/").map_or("", |(_, next)| next)
+            } else {
+                return (self.text.len() - rest.len()) as u32;
+            }
+        }
     }
 
     fn params(&mut self, params: &[Param<'s>]) {
@@ -515,9 +464,9 @@ impl<'s> NameResolver<'s> {
             None => {}
             Some(Init::Value(value)) => self.expr(value),
             Some(Init::List(all, _)) => all.iter().for_each(|one| self.init(Some(one))),
-            Some(Init::Each { value, range, .. }) => {
+            Some(Init::Each { value, range, span }) => {
                 self.exprs([&range.from, &range.to]);
-                self.scoped(|walk| {
+                self.scoped(span.end, |walk| {
                     walk.local(range.name, SymbolKind::Local);
                     walk.init(Some(value));
                 });
@@ -526,7 +475,11 @@ impl<'s> NameResolver<'s> {
     }
 
     fn stmts(&mut self, body: &[Stmt<'s>]) {
-        self.scoped(|walk| body.iter().for_each(|stmt| walk.stmt(stmt)));
+        let Some(last) = body.last() else {
+            return;
+        };
+        let end = self.block_end(last.span.end);
+        self.scoped(end, |walk| body.iter().for_each(|stmt| walk.stmt(stmt)));
     }
 
     fn stmt(&mut self, stmt: &Stmt<'s>) {
@@ -539,12 +492,12 @@ impl<'s> NameResolver<'s> {
             }
             StmtKind::Guard(test, body) | StmtKind::GuardedLoop(test, body) => {
                 self.expr(test);
-                self.scoped(|walk| walk.stmt(body));
+                self.scoped(body.span.end, |walk| walk.stmt(body));
             }
             StmtKind::Choice { test, then, other } => {
                 self.expr(test);
-                self.scoped(|walk| walk.stmt(then));
-                self.scoped(|walk| walk.stmt(other));
+                self.scoped(then.span.end, |walk| walk.stmt(then));
+                self.scoped(other.span.end, |walk| walk.stmt(other));
             }
             StmtKind::If(test, then, other) => {
                 self.expr(test);
@@ -573,7 +526,7 @@ impl<'s> NameResolver<'s> {
                 body,
             } => {
                 self.exprs([from, to]);
-                self.scoped(|walk| {
+                self.scoped(stmt.span.end, |walk| {
                     walk.local(*name, SymbolKind::Local);
                     walk.stmts(body);
                 });
@@ -603,13 +556,17 @@ impl<'s> NameResolver<'s> {
                 ty.iter().for_each(|ty| self.ty(ty));
                 self.init(Some(init));
                 self.local(*name, SymbolKind::Local);
+                if let Some(symbol) = self.symbols.declared.last_mut() {
+                    symbol.scope.start = stmt.span.end;
+                }
             }
             StmtKind::Send(channel, value) | StmtKind::Receive(channel, value) => {
                 self.exprs([channel, value]);
             }
             StmtKind::Select(_, alternatives, other) => {
                 for Alternative { gate, body } in alternatives {
-                    self.scoped(|walk| {
+                    let last = body.last().map_or(stmt.span.end, |last| last.span.end);
+                    self.scoped(self.block_end(last), |walk| {
                         match gate {
                             Gate::When(test) => walk.expr(test),
                             Gate::Does(operation) => walk.stmt(operation),
@@ -728,7 +685,7 @@ impl<'s> NameResolver<'s> {
                     QuantifierDomain::Range(from, to) => self.exprs([from, to]),
                     QuantifierDomain::Array(array) => self.expr(array),
                 }
-                self.scoped(|walk| {
+                self.scoped(expr.span.end, |walk| {
                     walk.local(quantified.name, SymbolKind::Local);
                     walk.expr(&quantified.body);
                 });
@@ -758,17 +715,4 @@ impl<'s> NameResolver<'s> {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     parts.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::KEYWORDS;
-    use crate::syntax::token;
-
-    #[test]
-    fn all_words_of_the_lexer_are_there() {
-        for (word, _) in token::KEYWORDS {
-            assert!(KEYWORDS.contains(word), "{word}");
-        }
-    }
 }

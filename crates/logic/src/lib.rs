@@ -1,4 +1,5 @@
-//! Dynamic logic for parallel programs.
+//! Dynamic logic for parallel programs: formulas about what holds after the runs of a program, a
+//! search for their proofs, and a checker of proofs with its own definition of steps.
 
 mod aliases;
 mod check;
@@ -36,9 +37,9 @@ pub use watched::{check_proof, check_proof_watched};
 pub enum DeadlockFree {
     /// All runs of the program, from all initial values that satisfy its `requires`.
     Program,
-    /// The runs of the boxes in the goal only. The program may have other runs.
+    /// Only the runs of the statements in the boxes of the goal. The program may have other runs.
     Boxes,
-    /// No runs, because deadlock freedom was not to be shown or there is no box.
+    /// No runs: the proof was not asked to show deadlock freedom, or its goal has no box.
     Nothing,
 }
 

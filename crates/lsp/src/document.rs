@@ -1,16 +1,20 @@
 //! An open file in an editor, and the analysis of its text.
 
+use std::cell::RefCell;
+
 use lsp_types::{
-    Diagnostic as Shown, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
+    Diagnostic as LspDiagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
     NumberOrString, Range, Uri,
 };
 use mazurka::names::names_of;
-use mazurka::record::{DiagnosticRecord, Severity};
 use mazurka::symbols::Symbols;
-use mazurka::{Program, StepPlace};
+use mazurka::{Diagnostic, Part, Program, Span, StepPlace, parts};
 
 use crate::Environment;
 use crate::text::Text;
+
+/// Returns the text of an open file with this path, if it is open.
+pub(crate) type OpenTexts<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// One version of a file, with its analysis.
 #[derive(Debug)]
@@ -23,12 +27,27 @@ pub(crate) struct Document {
     /// The program, if it has no mistakes.
     pub program: Option<Program>,
     pub symbols: Symbols,
-    /// The steps of the program, in the order of the text.
+    /// The steps of the program in this file, in the order of the text.
     pub steps: Vec<StepPlace>,
     /// Mistakes and warnings.
-    pub diagnostics: Vec<Shown>,
+    pub diagnostics: Vec<LspDiagnostic>,
     /// The results of searches of this version.
     pub findings: Vec<Finding>,
+    /// The paths of the files that it includes, or tried to include.
+    pub wanted: Vec<String>,
+    /// The files that it includes.
+    included: Vec<Included>,
+}
+
+/// A file that a document includes, directly or not.
+#[derive(Debug)]
+pub(crate) struct Included {
+    /// Its name in records: relative to the folder of the document.
+    name: String,
+    uri: Option<Uri>,
+    text: Text,
+    /// The line of the document that includes it, or a file that does.
+    line: Range,
 }
 
 /// The result of a search.
@@ -39,12 +58,45 @@ pub(crate) struct Finding {
     /// The answer, in one line.
     pub answer: String,
     /// A diagnostic for each violation, with its place and its run.
-    pub diagnostics: Vec<Shown>,
+    pub diagnostics: Vec<LspDiagnostic>,
+}
+
+/// A place in the document, or in a file that it includes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot<'d> {
+    /// The included file; `None` for the document.
+    pub included: Option<&'d Included>,
+    /// The range in that file.
+    pub range: Range,
+}
+
+impl Spot<'_> {
+    /// Returns the range in the document: for an included file, the line that includes it.
+    pub(crate) fn range_here(&self) -> Range {
+        self.included.map_or(self.range, |file| file.line)
+    }
+
+    /// Returns a message at [`range_here`](Self::range_here): for an included file, it begins with
+    /// the file and the line.
+    pub(crate) fn message(&self, message: &str) -> String {
+        match self.included {
+            Some(file) => {
+                let line = self.range.start.line + 1;
+                format!("in `{}`, line {line}: {message}", file.name)
+            }
+            None => message.to_owned(),
+        }
+    }
 }
 
 impl Document {
     /// Analyses a text.
-    pub(crate) fn new(uri: Uri, version: i32, text: Text, environment: &dyn Environment) -> Self {
+    pub(crate) fn new(
+        uri: Uri,
+        version: i32,
+        text: Text,
+        (environment, open): (&dyn Environment, &OpenTexts<'_>),
+    ) -> Self {
         let path = path_of(&uri);
         let mut document = Self {
             uri,
@@ -55,9 +107,11 @@ impl Document {
             steps: Vec::new(),
             diagnostics: Vec::new(),
             findings: Vec::new(),
+            wanted: Vec::new(),
+            included: Vec::new(),
             text,
         };
-        document.read(environment);
+        document.read(environment, open);
         document
     }
 
@@ -66,40 +120,62 @@ impl Document {
         !self.path.ends_with(".abs")
     }
 
-    fn read(&mut self, environment: &dyn Environment) {
+    fn read(&mut self, environment: &dyn Environment, open: &OpenTexts<'_>) {
+        let wanted = RefCell::new(Vec::new());
         let source = if self.is_maz() {
-            environment.expand(&self.path, self.text.as_str())
+            let noted = |path: &str| {
+                wanted.borrow_mut().push(path.to_owned());
+                open(path)
+            };
+            environment.expand(&self.path, self.text.as_str(), &noted)
         } else {
             self.text.as_str().to_owned()
         };
+        self.wanted = wanted.into_inner();
+        let parts = parts(&source);
+        self.included = parts[1..]
+            .iter()
+            .map(|part| self.included(part, &parts[0]))
+            .collect();
         self.symbols = names_of(&self.path, self.text.as_str());
-        let records = match Program::load(&self.path, &source, &[]) {
+        let (diagnostics, severity) = match Program::load(&self.path, &source, &[]) {
             Ok(program) => {
                 let warnings = program.warnings().to_vec();
-                let records = mazurka::mistakes(&self.path, &source, &warnings).diagnostics;
-                // Steps in included files are omitted, because their places belong to another text.
-                let own = |step: &StepPlace| step.span.file(&source).is_none();
-                let steps = program.step_places().into_iter().filter(own);
-                self.steps = steps
-                    .filter_map(|step| moved(step, &source, &self.text))
-                    .collect();
-                self.program = Some(program);
-                let warning = |one: DiagnosticRecord| DiagnosticRecord {
-                    severity: Severity::Warning,
-                    ..one
+                // Places in included files belong to another text.
+                let own = |step: StepPlace| {
+                    let span = parts[0].span(step.span)?;
+                    (span.start < span.end).then_some(StepPlace { span, ..step })
                 };
-                records.into_iter().map(warning).collect()
+                self.steps = program.step_places().into_iter().filter_map(own).collect();
+                self.program = Some(program);
+                (warnings, DiagnosticSeverity::WARNING)
             }
-            Err(mistakes) => mazurka::mistakes(&self.path, &source, &mistakes).diagnostics,
+            Err(mistakes) => (mistakes, DiagnosticSeverity::ERROR),
         };
-        self.diagnostics = records.iter().map(|one| self.shown(one)).collect();
+        let shown = |one| self.shown(one, severity, &parts);
+        self.diagnostics = diagnostics.iter().map(shown).collect();
     }
 
-    fn shown(&self, one: &DiagnosticRecord) -> Shown {
-        let severity = match one.severity {
-            Severity::Error => DiagnosticSeverity::ERROR,
-            Severity::Warning => DiagnosticSeverity::WARNING,
-        };
+    fn included(&self, part: &Part, own: &Part) -> Included {
+        let before = part.start().and_then(|start| own.last_before(start));
+        let line = before.map_or(Range::default(), |last| {
+            let line = self.text.position(last as usize).line;
+            self.text.range_of_protocol_line(line)
+        });
+        Included {
+            name: part.name.clone(),
+            uri: beside(&self.uri, &part.name),
+            text: Text::new(part.text.clone()),
+            line,
+        }
+    }
+
+    fn shown(
+        &self,
+        one: &Diagnostic,
+        severity: DiagnosticSeverity,
+        parts: &[Part],
+    ) -> LspDiagnostic {
         let mut message = one.message.clone();
         if !one.label.is_empty() {
             message += &format!("\n{}", one.label);
@@ -107,47 +183,113 @@ impl Document {
         if let Some(help) = &one.help {
             message += &format!("\nhelp: {help}");
         }
-        let range = one.span.map_or(Range::default(), |span| {
-            self.text.range_of(span.line, span.column, span.length)
-        });
-        let related = one.related.iter().map(|related| {
-            let span = related.span;
-            let range = self.text.range_of(span.line, span.column, span.length);
-            self.related(range, &related.message)
-        });
-        Shown {
-            range,
+        let mut related = Vec::new();
+        // A mistake outside of the text has no place in it.
+        let spot = (one.span != Span::default()).then(|| self.spot(one.span, parts));
+        if let Some(spot) = spot {
+            message = spot.message(&message);
+            if spot.included.is_some() {
+                related.push(self.related(spot, &one.message));
+            }
+        }
+        let others = one.related.iter();
+        related.extend(others.map(|(span, words)| self.related(self.spot(*span, parts), words)));
+        LspDiagnostic {
+            range: spot.map_or(Range::default(), |spot| spot.range_here()),
             severity: Some(severity),
-            code: Some(NumberOrString::String(one.code.clone())),
+            code: Some(NumberOrString::String(one.code.to_owned())),
             source: Some("mazurka".to_owned()),
             message,
-            related_information: Some(related.collect()),
-            ..Shown::default()
+            related_information: Some(related),
+            ..LspDiagnostic::default()
         }
     }
 
-    pub(crate) fn related(&self, range: Range, message: &str) -> DiagnosticRelatedInformation {
+    /// Returns the place of a span of the text with all included files.
+    fn spot(&self, span: Span, parts: &[Part]) -> Spot<'_> {
+        let in_part = |part: &Part| {
+            let start = Span {
+                end: span.start,
+                ..span
+            };
+            let own = part.span(span);
+            // It may end behind an included file.
+            own.or_else(|| part.span(start))
+        };
+        let found = parts.iter().enumerate();
+        let mut found = found.filter_map(|(at, part)| Some((at, in_part(part)?)));
+        let (included, span) = match found.next() {
+            Some((at, span)) => (at.checked_sub(1).map(|at| &self.included[at]), span),
+            None => (None, span),
+        };
+        let text = included.map_or(&self.text, |file| &file.text);
+        Spot {
+            included,
+            range: text.range_in_line(span),
+        }
+    }
+
+    /// Returns a file that is included, by its name in records.
+    pub(crate) fn file(&self, name: &str) -> Option<&Included> {
+        self.included.iter().find(|file| file.name == name)
+    }
+
+    /// Returns the place of so many characters from a line and a column of a record.
+    pub(crate) fn recorded(
+        &self,
+        file: Option<&str>,
+        (line, column, length): (usize, usize, usize),
+    ) -> Spot<'_> {
+        let included = file.and_then(|name| self.file(name));
+        let text = included.map_or(&self.text, |file| &file.text);
+        Spot {
+            included,
+            range: text.range_of(line, column, length),
+        }
+    }
+
+    /// Returns the place of a line of a record.
+    pub(crate) fn recorded_line(&self, file: Option<&str>, line: usize) -> Spot<'_> {
+        let included = file.and_then(|name| self.file(name));
+        let text = included.map_or(&self.text, |file| &file.text);
+        Spot {
+            included,
+            range: text.range_of_line(line),
+        }
+    }
+
+    /// Returns a place with a message, for a list of related places.
+    pub(crate) fn related(&self, spot: Spot<'_>, message: &str) -> DiagnosticRelatedInformation {
+        let (uri, range) = match spot.included {
+            None => (&self.uri, spot.range),
+            Some(file) => match &file.uri {
+                Some(uri) => (uri, spot.range),
+                None => (&self.uri, file.line),
+            },
+        };
         DiagnosticRelatedInformation {
-            location: Location::new(self.uri.clone(), range),
+            location: Location::new(uri.clone(), range),
             message: message.to_owned(),
         }
     }
 }
 
-/// Converts the place of a step in the expanded text to a place in the text of the file.
-fn moved(step: StepPlace, source: &str, text: &Text) -> Option<StepPlace> {
-    let (line, column) = step.span.line_column(source);
-    let length = step.span.text(source).chars().count();
-    let start = text.offset(text.range_of(line, column, 0).start) as u32;
-    let span = mazurka::Span {
-        start,
-        end: start + step.span.text(source).len() as u32,
-    };
-    (length > 0).then_some(StepPlace { span, ..step })
+/// Returns the URI of a file by its name relative to the folder of another.
+fn beside(uri: &Uri, name: &str) -> Option<Uri> {
+    let (folder, _) = uri.as_str().rsplit_once('/')?;
+    let mut text = format!("{folder}/");
+    for byte in name.bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => text.push(char::from(byte)),
+            _ => text += &format!("%{byte:02X}"),
+        }
+    }
+    text.parse().ok()
 }
 
 /// Returns the path of a file: the part after `file://`, percent-decoded.
-fn path_of(uri: &Uri) -> String {
+pub(crate) fn path_of(uri: &Uri) -> String {
     let path = uri.as_str();
     let path = path.strip_prefix("file://").unwrap_or(path);
     let mut bytes = Vec::with_capacity(path.len());
@@ -175,5 +317,9 @@ mod tests {
         let path = |uri: &str| path_of(&uri.parse().expect("a URI"));
         assert_eq!(path("file:///a%20b/%C3%A4.maz"), "/a b/ä.maz");
         assert_eq!(path("untitled:one"), "untitled:one");
+        let main: Uri = "file:///a%20b/main.maz".parse().expect("a URI");
+        let beside = beside(&main, "ä b/lib.maz").expect("a URI");
+        assert_eq!(beside.as_str(), "file:///a%20b/%C3%A4%20b/lib.maz");
+        assert_eq!(path_of(&beside), "/a b/ä b/lib.maz");
     }
 }

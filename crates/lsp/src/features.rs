@@ -11,7 +11,7 @@ use mazurka::symbols::{Symbol, SymbolKind};
 use mazurka::{Program, StepPlace};
 use serde_json::json;
 
-use crate::document::Document;
+use crate::document::{Document, OpenTexts};
 use crate::{CHECK, Environment, RUN};
 
 /// Describes the name and the step at a position.
@@ -134,7 +134,7 @@ pub(crate) fn rename(
     document: &Document,
     position: Position,
     new: &str,
-    environment: &dyn Environment,
+    (environment, open): (&dyn Environment, &OpenTexts<'_>),
 ) -> Result<Vec<TextEdit>, String> {
     let offset = document.text.offset(position) as u32;
     let source = document.text.as_str();
@@ -155,7 +155,7 @@ pub(crate) fn rename(
         all.mentions.iter().map(|mention| mention.symbol).collect()
     };
     let text = if document.is_maz() {
-        environment.expand(&document.path, &renamed)
+        environment.expand(&document.path, &renamed, open)
     } else {
         renamed.clone()
     };
@@ -172,7 +172,10 @@ pub(crate) fn rename(
                     mistake.message
                 )
             }
-            _ => format!("`{new}` means something else in this program"),
+            (Some(mistake), None) => {
+                format!("`{new}` does not fit this program: {}", mistake.message)
+            }
+            (None, _) => format!("`{new}` does not fit this program"),
         });
     }
     let edit = |span| TextEdit::new(document.text.range(span), new.to_owned());
@@ -181,13 +184,22 @@ pub(crate) fn rename(
 
 /// Returns the declarations, with locals nested in their processes.
 pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
-    let all = document.symbols.declared.iter().enumerate();
+    let declared = &document.symbols.declared;
+    let mut inner = vec![Vec::new(); declared.len()];
+    for (at, symbol) in declared.iter().enumerate() {
+        if let Some(all) = symbol.parent.and_then(|parent| inner.get_mut(parent)) {
+            all.push(at);
+        }
+    }
+    let all = declared.iter().enumerate();
     all.filter(|(_, symbol)| symbol.parent.is_none())
-        .map(|(at, symbol)| outlined(document, at, symbol))
+        .map(|(at, _)| outlined(document, at, &inner))
         .collect()
 }
 
-fn outlined(document: &Document, at: usize, symbol: &Symbol) -> DocumentSymbol {
+/// Describes a symbol; `inner` has the symbols inside each.
+fn outlined(document: &Document, at: usize, inner: &[Vec<usize>]) -> DocumentSymbol {
+    let symbol = &document.symbols.declared[at];
     let icon = match symbol.kind {
         SymbolKind::Variable | SymbolKind::Ghost | SymbolKind::Local | SymbolKind::Parameter => {
             Icon::VARIABLE
@@ -206,10 +218,9 @@ fn outlined(document: &Document, at: usize, symbol: &Symbol) -> DocumentSymbol {
         SymbolKind::Property => Icon::PROPERTY,
         SymbolKind::Label => Icon::KEY,
     };
-    let declared = document.symbols.declared.iter().enumerate();
-    let inner = declared.filter(|(_, inner)| inner.parent == Some(at));
-    let children: Vec<DocumentSymbol> = inner
-        .map(|(at, inner)| outlined(document, at, inner))
+    let children: Vec<DocumentSymbol> = inner[at]
+        .iter()
+        .map(|part| outlined(document, *part, inner))
         .collect();
     // The protocol requires that the range of a name is within its declaration, and the ranges of
     // parts within the whole.
@@ -244,13 +255,10 @@ fn shown_name(symbol: &Symbol) -> String {
 /// Returns the names in scope at a position, and the keywords.
 pub(crate) fn completion(document: &Document, position: Position) -> Vec<CompletionItem> {
     let offset = document.text.offset(position) as u32;
-    let declared = &document.symbols.declared;
     let known = |symbol: &&Symbol| {
-        let parent = symbol.parent.and_then(|parent| declared.get(parent));
         let local = matches!(symbol.kind, SymbolKind::Local | SymbolKind::Parameter);
-        let around = |owner: &Symbol| (owner.extent.start..=owner.extent.end).contains(&offset);
-        let inside = parent.is_some_and(around) && symbol.span.end < offset;
-        !symbol.name.is_empty() && symbol.kind != SymbolKind::Label && (!local || inside)
+        let visible = symbol.scope.start < offset && offset <= symbol.scope.end;
+        !symbol.name.is_empty() && symbol.kind != SymbolKind::Label && (!local || visible)
     };
     let item = |symbol: &Symbol| CompletionItem {
         label: symbol.name.clone(),
@@ -272,7 +280,8 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
         detail: Some(noun(symbol.kind).to_owned()),
         ..CompletionItem::default()
     };
-    let mut items: Vec<CompletionItem> = declared.iter().filter(known).map(item).collect();
+    let declared = document.symbols.declared.iter();
+    let mut items: Vec<CompletionItem> = declared.filter(known).map(item).collect();
     items.sort_by(|one, other| one.label.cmp(&other.label));
     items.dedup_by(|one, other| one.label == other.label);
     items.extend(
@@ -302,15 +311,20 @@ pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
 /// Returns the lenses: `check` above the file and each property, `run` above each process, each
 /// with its result.
 pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
-    if document.program.is_none() {
+    let Some(program) = &document.program else {
         return Vec::new();
-    }
+    };
+    let stated = program.named_properties();
+    let is_stated = |name: &str| stated.iter().any(|(known, _)| known == name);
     let mut lenses = lens(document, Range::default(), "check", None);
     for symbol in &document.symbols.declared {
         let range = document.text.range(symbol.span);
         let name = Some(symbol.name.as_str()).filter(|name| !name.is_empty());
         match symbol.kind {
-            SymbolKind::Property => lenses.extend(lens(document, range, "check", name)),
+            // A `prove` goal is no property to search for.
+            SymbolKind::Property if name.is_none_or(is_stated) => {
+                lenses.extend(lens(document, range, "check", name));
+            }
             SymbolKind::Process => lenses.extend(lens(document, range, "run", None)),
             _ => {}
         }

@@ -1,9 +1,10 @@
 //! The language server for `.maz` and `.abs` programs (docs/editors.md).
 //!
-//! [`serve`] speaks the protocol over a connection until the editor ends it. It neither reads nor
-//! writes files: all data except the open texts comes from an [`Environment`]. A text is analysed
-//! when no message waits, so a burst of keystrokes is analysed once. Only commands start searches,
-//! and there is one search at a time. An edit, another command or the editor ends a search.
+//! [`serve`] speaks the protocol over a connection until the editor ends it, and [`converse`] over
+//! two streams of bytes. They neither read nor write files: all data except the open texts comes
+//! from an [`Environment`]. A text is analysed when no message waits, so a burst of
+//! keystrokes is analysed once. Only commands start searches, and there is one search at a time.
+//! An edit, another command or the editor ends a search.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -29,43 +30,45 @@
 //! client.sender.send(initialized.into()).unwrap();
 //! ask(2, "shutdown", json!(null));
 //! client.sender.send(Notification::new("exit".to_owned(), json!(null)).into()).unwrap();
-//! serving.join().unwrap().unwrap();
+//! assert_eq!(serving.join().unwrap(), mazurka_lsp::Ended::ShutDown);
 //! ```
 
 mod document;
 mod features;
 mod search;
 mod text;
+mod transport;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
-pub use lsp_server::{Connection, ProtocolError};
+pub use lsp_server::Connection;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    Cancel, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as Told,
-    PublishDiagnostics,
+    Cancel, DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument,
+    DidOpenTextDocument, Exit, Notification as Told, PublishDiagnostics,
 };
 use lsp_types::request::{
     CodeLensRefresh, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand,
-    Formatting, GotoDefinition, HoverRequest, InlayHintRequest, PrepareRenameRequest, References,
-    Rename, Request as RequestType,
+    Formatting, GotoDefinition, HoverRequest, Initialize, InlayHintRequest, PrepareRenameRequest,
+    References, Rename, Request as RequestType, Shutdown,
 };
 use lsp_types::{
-    CodeLensOptions, CompletionOptions, CompletionResponse, DidChangeTextDocumentParams,
-    DidOpenTextDocumentParams, DocumentSymbolResponse, ExecuteCommandOptions,
-    GotoDefinitionResponse, HoverProviderCapability, NumberOrString, OneOf, Position,
-    PrepareRenameResponse, PublishDiagnosticsParams, RenameOptions, ServerCapabilities,
+    CodeLensOptions, CompletionOptions, CompletionResponse, Diagnostic,
+    DidChangeTextDocumentParams, DidOpenTextDocumentParams, DocumentSymbolResponse,
+    ExecuteCommandOptions, GotoDefinitionResponse, HoverProviderCapability, NumberOrString, OneOf,
+    Position, PrepareRenameResponse, PublishDiagnosticsParams, RenameOptions, ServerCapabilities,
     TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkspaceEdit,
 };
 use mazurka::Program;
 use serde_json::{Value, json};
 
-use document::Document;
+use document::{Document, path_of};
 use search::{Answer, Question, Search};
 use text::Text;
+pub use transport::converse;
 
 /// The command that searches for a verdict. Its arguments are a URI and the name of a property.
 pub const CHECK: &str = "mazurka.check";
@@ -77,10 +80,13 @@ const DEFAULT_SECONDS: u64 = 10;
 
 /// The services that the server needs from its host. The default methods read no files.
 pub trait Environment: Send + Sync {
-    /// Returns the text of a program with the files that it includes.
-    fn expand(&self, path: &str, text: &str) -> String {
-        let _ = path;
-        mazurka::expand(text, &mut |_| Err("files are not read here".to_owned()))
+    /// Returns the text of a program with the files that it includes. `open` returns the text of a
+    /// file that is open in the editor, by its path; the function asks it for every file.
+    fn expand(&self, path: &str, text: &str, open: &dyn Fn(&str) -> Option<String>) -> String {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        mazurka::expand(text, &mut |name| {
+            open(&format!("{folder}/{name}")).ok_or("files are not read here".to_owned())
+        })
     }
 
     /// Returns the memory that the operating-system process uses, in bytes, if it is known. A
@@ -98,36 +104,74 @@ pub trait Environment: Send + Sync {
     }
 }
 
-/// Serves an editor until it ends the connection.
-pub fn serve(
-    connection: &Connection,
-    environment: Arc<dyn Environment>,
-) -> Result<(), ProtocolError> {
-    let (id, hello) = connection.initialize_start()?;
-    let about = json!({
-        "capabilities": capabilities(),
-        "serverInfo": { "name": "mazurka", "version": env!("CARGO_PKG_VERSION") },
-    });
-    connection.initialize_finish(id, about)?;
+/// How an editor has ended the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With `shutdown` and `exit`.
+    ShutDown,
+    /// With `exit` alone.
+    Exited,
+    /// Without either.
+    Closed,
+}
+
+/// Answers an editor until it ends the connection.
+pub fn serve(connection: &Connection, environment: Arc<dyn Environment>) -> Ended {
+    let hello = match greet(connection) {
+        Ok(hello) => hello,
+        Err(ended) => return ended,
+    };
     let (sender, answers) = unbounded();
-    let options = &hello["initializationOptions"];
-    let seconds = options["timeLimit"].as_u64().unwrap_or(DEFAULT_SECONDS);
     let mut server = Server {
         out: connection.sender.clone(),
         environment,
         documents: HashMap::new(),
+        open: HashMap::new(),
         unread: Vec::new(),
+        touched: Vec::new(),
         search: None,
         answers: sender,
-        limit: Duration::from_secs(seconds.max(1)),
-        trusted: options["trusted"].as_bool().unwrap_or(true),
+        limit: Duration::from_secs(DEFAULT_SECONDS),
+        trusted: true,
         refreshes: hello["capabilities"]["workspace"]["codeLens"]["refreshSupport"] == true,
         requests_sent: 0,
         runs: 0,
+        is_shut_down: false,
     };
-    let done = server.serve(connection, &answers);
+    server.configure(&hello["initializationOptions"]);
+    let ended = server.serve(connection, &answers);
     server.cancel();
-    done
+    ended
+}
+
+/// Waits for `initialize` and answers it. Returns its parameters, or the end of the connection.
+fn greet(connection: &Connection) -> Result<Value, Ended> {
+    // If the editor is gone, the next receive fails.
+    let send = |response: Response| {
+        let _ = connection.sender.send(response.into());
+    };
+    loop {
+        match connection.receiver.recv() {
+            Ok(Message::Request(request)) if request.method == Initialize::METHOD => {
+                let about = json!({
+                    "capabilities": capabilities(),
+                    "serverInfo": { "name": "mazurka", "version": env!("CARGO_PKG_VERSION") },
+                });
+                send(Response::new_ok(request.id, about));
+                return Ok(request.params);
+            }
+            Ok(Message::Request(request)) => {
+                let code = ErrorCode::ServerNotInitialized as i32;
+                let message = "the first request is `initialize`".to_owned();
+                send(Response::new_err(request.id, code, message));
+            }
+            Ok(Message::Notification(told)) if told.method == Exit::METHOD => {
+                return Err(Ended::Exited);
+            }
+            Ok(_) => {}
+            Err(_) => return Err(Ended::Closed),
+        }
+    }
 }
 
 fn capabilities() -> ServerCapabilities {
@@ -164,8 +208,13 @@ struct Server {
     out: Sender<Message>,
     environment: Arc<dyn Environment>,
     documents: HashMap<String, Document>,
-    /// The texts that have changed and are not analysed yet.
-    unread: Vec<(Uri, i32, Text)>,
+    /// The latest text of each open file, with its path, by its URI.
+    open: HashMap<String, (String, Text)>,
+    /// The files whose text has changed and was not analysed yet, with their versions.
+    unread: Vec<(Uri, i32)>,
+    /// The paths of open files that have changed or were closed: programs that include them are
+    /// analysed again.
+    touched: Vec<String>,
     search: Option<Search>,
     answers: Sender<Answer>,
     limit: Duration,
@@ -177,6 +226,8 @@ struct Server {
     requests_sent: i32,
     /// The number of runs, which gives each run another seed.
     runs: u64,
+    /// Whether the editor has asked for the end: then it may only send `exit`.
+    is_shut_down: bool,
 }
 
 /// The reason why a request fails.
@@ -187,11 +238,7 @@ fn failed(why: impl Into<String>) -> Failure {
 }
 
 impl Server {
-    fn serve(
-        &mut self,
-        connection: &Connection,
-        answers: &Receiver<Answer>,
-    ) -> Result<(), ProtocolError> {
+    fn serve(&mut self, connection: &Connection, answers: &Receiver<Answer>) -> Ended {
         loop {
             // Changed texts are analysed when no message waits.
             if connection.receiver.is_empty() {
@@ -199,17 +246,15 @@ impl Server {
             }
             select! {
                 recv(connection.receiver) -> message => match message {
-                    Ok(Message::Request(request)) => {
-                        if connection.handle_shutdown(&request)? {
-                            return Ok(());
-                        }
-                        self.read();
-                        self.request(request);
+                    Ok(Message::Request(request)) => self.request(request),
+                    Ok(Message::Notification(told)) if told.method == Exit::METHOD => {
+                        let orderly = self.is_shut_down;
+                        return if orderly { Ended::ShutDown } else { Ended::Exited };
                     }
                     Ok(Message::Notification(notification)) => self.notification(notification),
                     Ok(Message::Response(_)) => {}
-                    // The editor closed the connection without a shutdown.
-                    Err(_) => return Ok(()),
+                    // The editor closed the connection without an `exit`.
+                    Err(_) => return Ended::Closed,
                 },
                 recv(answers) -> answer => {
                     if let Ok(answer) = answer {
@@ -225,25 +270,68 @@ impl Server {
         let _ = self.out.send(message.into());
     }
 
-    /// Analyses the texts that have changed, and publishes their diagnostics.
+    /// Takes over the settings that an editor sends; others stay as they are.
+    fn configure(&mut self, settings: &Value) {
+        if let Some(seconds) = settings["timeLimit"].as_u64() {
+            self.limit = Duration::from_secs(seconds.max(1));
+        }
+        match &settings["trusted"] {
+            Value::Null => {}
+            // Anything but `true` is no trust.
+            trusted => self.trusted = *trusted == Value::Bool(true),
+        }
+    }
+
+    /// Analyses the texts that have changed and the programs that include them, and publishes their
+    /// diagnostics.
     fn read(&mut self) {
-        for (uri, version, text) in std::mem::take(&mut self.unread) {
+        let touched = std::mem::take(&mut self.touched);
+        let mut unread = std::mem::take(&mut self.unread);
+        for document in self.documents.values() {
+            let includes = touched.iter().any(|path| document.wanted.contains(path));
+            if includes && !unread.iter().any(|(uri, _)| *uri == document.uri) {
+                unread.push((document.uri.clone(), document.version));
+            }
+        }
+        for (uri, version) in unread {
             let key = uri.as_str().to_owned();
-            let document = Document::new(uri, version, text, &*self.environment);
+            self.cancel_about(&key);
+            let Some((_, text)) = self.open.get(&key) else {
+                continue;
+            };
+            let open = |path: &str| self.open_text(path);
+            let around = (&*self.environment, &open as &document::OpenTexts<'_>);
+            let document = Document::new(uri, version, text.clone(), around);
             self.documents.insert(key.clone(), document);
             self.publish(&key);
         }
+    }
+
+    /// Returns the text of the open file with this path.
+    fn open_text(&self, path: &str) -> Option<String> {
+        let mut open = self.open.values();
+        let (_, text) = open.find(|(known, _)| known == path)?;
+        Some(text.as_str().to_owned())
     }
 
     fn publish(&self, key: &str) {
         let Some(document) = self.documents.get(key) else {
             return;
         };
-        let found = document
+        let mut diagnostics = document.diagnostics.clone();
+        // Several searches may find the same violation.
+        let same = |one: &Diagnostic, other: &Diagnostic| {
+            (one.range, &one.code, &one.message) == (other.range, &other.code, &other.message)
+        };
+        for one in document
             .findings
             .iter()
-            .flat_map(|found| &found.diagnostics);
-        let diagnostics = document.diagnostics.iter().chain(found).cloned().collect();
+            .flat_map(|found| &found.diagnostics)
+        {
+            if !diagnostics.iter().any(|other| same(one, other)) {
+                diagnostics.push(one.clone());
+            }
+        }
         let notification = PublishDiagnosticsParams {
             uri: document.uri.clone(),
             diagnostics,
@@ -256,6 +344,9 @@ impl Server {
     }
 
     fn notification(&mut self, notification: Notification) {
+        if self.is_shut_down {
+            return;
+        }
         match notification.method.as_str() {
             DidOpenTextDocument::METHOD => {
                 let Ok(opened) =
@@ -273,9 +364,10 @@ impl Server {
                     return;
                 };
                 let file = change.text_document;
-                let Some(mut text) = self.text(&file.uri) else {
+                let Some((_, text)) = self.open.get(file.uri.as_str()) else {
                     return;
                 };
+                let mut text = text.clone();
                 for change in change.content_changes {
                     text = text.changed(change);
                 }
@@ -284,10 +376,10 @@ impl Server {
             DidCloseTextDocument::METHOD => {
                 let uri = &notification.params["textDocument"]["uri"];
                 let uri = uri.as_str().unwrap_or_default();
-                self.unread.retain(|(unread, ..)| unread.as_str() != uri);
-                if self.search.as_ref().is_some_and(|search| search.uri == uri) {
-                    self.cancel();
-                }
+                self.unread.retain(|(unread, _)| unread.as_str() != uri);
+                self.cancel_about(uri);
+                let closed = self.open.remove(uri);
+                self.touched.extend(closed.map(|(path, _)| path));
                 if let Some(closed) = self.documents.remove(uri) {
                     let nothing = PublishDiagnosticsParams {
                         uri: closed.uri,
@@ -299,6 +391,9 @@ impl Server {
                         nothing,
                     ));
                 }
+            }
+            DidChangeConfiguration::METHOD => {
+                self.configure(&notification.params["settings"]["mazurka"])
             }
             Cancel::METHOD => {
                 let id =
@@ -316,29 +411,21 @@ impl Server {
         }
     }
 
-    /// Returns the latest text of a file.
-    fn text(&self, uri: &Uri) -> Option<Text> {
-        let unread = self.unread.iter().rev();
-        let mut unread = unread.filter(|(unread, ..)| unread.as_str() == uri.as_str());
-        if let Some((_, _, text)) = unread.next() {
-            return Some(text.clone());
-        }
-        let document = self.documents.get(uri.as_str());
-        document.map(|document| document.text.clone())
+    fn changed(&mut self, uri: Uri, version: i32, text: Text) {
+        // The running search is about the old text.
+        self.cancel_about(uri.as_str());
+        let path = path_of(&uri);
+        self.touched.push(path.clone());
+        self.open.insert(uri.as_str().to_owned(), (path, text));
+        self.unread.retain(|(unread, _)| *unread != uri);
+        self.unread.push((uri, version));
     }
 
-    fn changed(&mut self, uri: Uri, version: i32, text: Text) {
-        // The running search uses the old text.
-        if self
-            .search
-            .as_ref()
-            .is_some_and(|search| search.uri == uri.as_str())
-        {
+    /// Cancels the running search if it is about this file.
+    fn cancel_about(&mut self, uri: &str) {
+        if self.search.as_ref().is_some_and(|search| search.uri == uri) {
             self.cancel();
         }
-        self.unread
-            .retain(|(unread, ..)| unread.as_str() != uri.as_str());
-        self.unread.push((uri, version, text));
     }
 
     /// Cancels the running search, and answers its request.
@@ -353,7 +440,18 @@ impl Server {
 
     fn request(&mut self, request: Request) {
         let id = request.id.clone();
+        let invalid = |why: &str| Err((ErrorCode::InvalidRequest, why.to_owned()));
+        if !self.is_shut_down {
+            self.read();
+        }
         let done = match request.method.as_str() {
+            _ if self.is_shut_down => invalid("the server is shut down; only `exit` may follow"),
+            Initialize::METHOD => invalid("the server is initialized already"),
+            Shutdown::METHOD => {
+                self.cancel();
+                self.is_shut_down = true;
+                Ok(Value::Null)
+            }
             HoverRequest::METHOD => self.answer::<HoverRequest>(request, |server, params| {
                 let at = params.text_document_position_params;
                 let document = server.document(&at.text_document.uri)?;
@@ -456,8 +554,10 @@ impl Server {
 
     fn rename(&self, uri: &Uri, at: Position, new: &str) -> Result<WorkspaceEdit, Failure> {
         let document = self.document(uri)?;
-        let edits = features::rename(document, at, new, &*self.environment).map_err(failed)?;
-        // The keys are compared as text, and they do not change.
+        let open = |path: &str| self.open_text(path);
+        let around = (&*self.environment, &open as &document::OpenTexts<'_>);
+        let edits = features::rename(document, at, new, around).map_err(failed)?;
+        // The keys are compared as texts, and do not change.
         #[allow(clippy::mutable_key_type)]
         let changes = HashMap::from([(uri.clone(), edits)]);
         Ok(WorkspaceEdit::new(changes))
@@ -466,13 +566,20 @@ impl Server {
     /// Starts the search of a command.
     fn execute(&mut self, id: &RequestId, params: &Value) -> Result<(), Failure> {
         let arguments = &params["arguments"];
-        let question = match params["command"].as_str() {
-            Some(CHECK) => Question::Check(arguments[1].as_str().map(str::to_owned)),
-            Some(RUN) => {
+        let wrong = |what: &str| {
+            let given = &arguments[1];
+            (ErrorCode::InvalidParams, format!("{given} is not {what}"))
+        };
+        let question = match (params["command"].as_str(), &arguments[1]) {
+            (Some(CHECK), Value::Null) => Question::Check(None),
+            (Some(CHECK), Value::String(name)) => Question::Check(Some(name.clone())),
+            (Some(CHECK), _) => return Err(wrong("the name of a property")),
+            (Some(RUN), Value::Null) => {
                 self.runs += 1;
-                Question::Run(arguments[1].as_u64().unwrap_or(self.runs - 1))
+                Question::Run(self.runs - 1)
             }
-            other => {
+            (Some(RUN), seed) => Question::Run(seed.as_u64().ok_or_else(|| wrong("a seed"))?),
+            (other, _) => {
                 let other = other.unwrap_or_default();
                 return Err(failed(format!("there is no command `{other}`")));
             }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use lsp_server::RequestId;
 use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Range};
-use mazurka::record::{Record, Run, Witness};
+use mazurka::record::{Record, Run, Step, Witness};
 use mazurka::run::Plan;
+use mazurka::search::{Kind, Kinds};
 use mazurka::solving::Solving;
 use mazurka::{Bound, Limits, Options, Program, Progress, Verdict};
 use serde_json::{Value, json};
@@ -124,13 +125,7 @@ fn answer(
     match question {
         Question::Check(name) => {
             if let Some(name) = name {
-                let named = program.named_properties();
-                let known = named.iter().any(|(known, _)| known == name);
-                // Every `cover` is searched for in any case.
-                if known {
-                    options.properties.push(name.clone());
-                    options.counted = Some(mazurka::search::Kinds::NONE);
-                }
+                ask(program, name, &mut options)?;
             }
             options.specification = environment.specification(program)?;
             let record = program.check(&options, &mut watch);
@@ -162,6 +157,29 @@ fn answer(
     }
 }
 
+/// Sets the options to decide a kind of violation or a named property, as `--property` does.
+/// Refuses a name that the program does not have.
+fn ask(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
+    let named = program.named_properties();
+    options.counted = Some(match Kinds::parse(word) {
+        Some(_) if word == Kind::Property.name() && !program.states_property() => {
+            return Err("the file states no temporal property and no `cover`".to_owned());
+        }
+        Some(kinds) => kinds,
+        None if named.iter().any(|(name, _)| name == word) => {
+            options.properties.push(word.to_owned());
+            Kinds::NONE
+        }
+        None => {
+            let names = named.iter().map(|(name, _)| name.as_str());
+            let known: Vec<&str> = Kinds::WORDS.into_iter().chain(names).collect();
+            let known = known.join(", ");
+            return Err(format!("there is no property `{word}`; known are {known}"));
+        }
+    });
+    Ok(())
+}
+
 /// Returns a verdict as one line.
 fn verdict_message(record: &Record) -> String {
     let counts = &record.counts;
@@ -182,28 +200,41 @@ fn verdict_message(record: &Record) -> String {
 impl Outcome {
     /// Returns the answer for the editor.
     pub(crate) fn json(&self) -> Value {
-        let steps = |run: &Run| -> Vec<Value> {
-            let step = |step: &mazurka::record::Step| json!({ "process": run.name_of(&step.process), "label": step.label, "line": step.line });
-            run.steps.iter().map(step).collect()
+        let step = |run: &Run, step: &Step| {
+            let mut shown = json!({
+                "process": run.name_of(&step.process),
+                "label": step.label,
+                "line": step.line,
+            });
+            if let Some(file) = &step.file {
+                shown["file"] = json!(file);
+            }
+            shown
         };
+        let steps = |run: &Run| -> Value { run.steps.iter().map(|one| step(run, one)).collect() };
         let runs = self.witnesses.iter().flat_map(|witness| &witness.runs);
-        let runs: Vec<Value> = runs.chain(&self.run).map(|run| json!(steps(run))).collect();
+        let runs: Vec<Value> = runs.chain(&self.run).map(steps).collect();
         json!({ "verdict": self.verdict.name(), "message": self.message, "runs": runs })
     }
 
     /// Returns the finding that the document shows.
     pub(crate) fn finding(&self, document: &Document, name: String) -> Finding {
         let shown = |witness: &Witness| {
-            let place = witness.place.as_ref().filter(|place| place.file.is_none());
-            let range = match (place, witness.waiting.first()) {
+            let spot = match (&witness.place, witness.waiting.first()) {
                 (Some(place), _) => {
                     let length = place.text.chars().take_while(|c| *c != '\n').count();
-                    document.text.range_of(place.line, place.column, length)
+                    let at = (place.line, place.column, length);
+                    Some(document.recorded(place.file.as_deref(), at))
                 }
-                (None, Some(waiting)) => document.text.range_of_line(waiting.line),
-                (None, None) => Range::default(),
+                (None, Some(waiting)) => {
+                    Some(document.recorded_line(waiting.file.as_deref(), waiting.line))
+                }
+                (None, None) => None,
             };
             let mut related = Vec::new();
+            if let Some(spot) = spot.filter(|spot| spot.included.is_some()) {
+                related.push(document.related(spot, &witness.message));
+            }
             for run in &witness.runs {
                 for (at, step) in run.steps.iter().enumerate() {
                     let name = run.name_of(&step.process);
@@ -211,16 +242,17 @@ impl Outcome {
                     for change in &step.changes {
                         text += &format!("; {}: {} -> {}", change.name, change.from, change.to);
                     }
-                    let range = document.text.range_of_line(step.line);
-                    related.push(document.related(range, &text));
+                    let spot = document.recorded_line(step.file.as_deref(), step.line);
+                    related.push(document.related(spot, &text));
                 }
             }
+            let message = &witness.message;
             Diagnostic {
-                range,
+                range: spot.map_or(Range::default(), |spot| spot.range_here()),
                 severity: Some(DiagnosticSeverity::ERROR),
                 code: Some(NumberOrString::String(witness.kind.name().to_owned())),
                 source: Some("mazurka check".to_owned()),
-                message: witness.message.clone(),
+                message: spot.map_or(message.clone(), |spot| spot.message(message)),
                 related_information: Some(related),
                 ..Diagnostic::default()
             }

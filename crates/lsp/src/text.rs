@@ -4,18 +4,50 @@
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use mazurka::Span;
 
-/// A text, with the positions at which its lines begin.
+/// A text, and where its lines begin.
+///
+/// In the protocol `\n`, `\r\n` and a lone `\r` end a line. In records and in the language only
+/// `\n` does, so there are two tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text {
     text: String,
+    /// Where the lines of the protocol begin.
     lines: Vec<usize>,
+    /// Where the lines of records begin.
+    record_lines: Vec<usize>,
+    /// For each character beyond ASCII, its end, and the bytes up to there minus the UTF-16 units.
+    wide: Vec<(usize, usize)>,
 }
 
 impl Text {
     pub(crate) fn new(text: String) -> Self {
-        let after = text.match_indices('\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(after).collect();
-        Self { text, lines }
+        let mut lines = vec![0];
+        let mut record_lines = vec![0];
+        let bytes = text.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' => {
+                    lines.push(at + 1);
+                    record_lines.push(at + 1);
+                }
+                b'\r' if bytes.get(at + 1) != Some(&b'\n') => lines.push(at + 1),
+                _ => {}
+            }
+        }
+        let mut wide = Vec::new();
+        if !text.is_ascii() {
+            let mut surplus = 0;
+            for (at, c) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
+                surplus += c.len_utf8() - c.len_utf16();
+                wide.push((at + c.len_utf8(), surplus));
+            }
+        }
+        Self {
+            text,
+            lines,
+            record_lines,
+            wide,
+        }
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -36,17 +68,31 @@ impl Text {
         Self::new(text)
     }
 
-    /// Returns the byte range of a line, without its line break.
-    fn line(&self, line: usize) -> std::ops::Range<usize> {
-        let Some(&start) = self.lines.get(line) else {
+    /// Returns the byte range of a line that begins in one of the tables, without its line break.
+    fn line_in(&self, starts: &[usize], line: usize) -> std::ops::Range<usize> {
+        let Some(&start) = starts.get(line) else {
             return self.text.len()..self.text.len();
         };
-        let end = self
-            .lines
-            .get(line + 1)
-            .map_or(self.text.len(), |next| next - 1);
-        let cut = self.text[start..end].ends_with('\r');
-        start..end - usize::from(cut)
+        let end = starts.get(line + 1).copied().unwrap_or(self.text.len());
+        let text = &self.text[start..end];
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        start..start + text.strip_suffix('\r').unwrap_or(text).len()
+    }
+
+    /// Returns the byte range of a line of the protocol, without its line break.
+    fn line(&self, line: usize) -> std::ops::Range<usize> {
+        self.line_in(&self.lines, line)
+    }
+
+    /// Returns the byte range of a line of a record, which counts from 1.
+    fn record_line(&self, line: usize) -> std::ops::Range<usize> {
+        self.line_in(&self.record_lines, line.saturating_sub(1))
+    }
+
+    /// Returns the bytes before an offset minus the UTF-16 units before it.
+    fn surplus(&self, offset: usize) -> usize {
+        let before = self.wide.partition_point(|(end, _)| *end <= offset);
+        before.checked_sub(1).map_or(0, |last| self.wide[last].1)
     }
 
     /// Returns the byte offset of a position. If the line is shorter, it is the end of the line; if
@@ -70,7 +116,8 @@ impl Text {
             offset -= 1;
         }
         let line = self.lines.partition_point(|start| *start <= offset) - 1;
-        let units = self.text[self.lines[line]..offset].encode_utf16().count();
+        let start = self.lines[line];
+        let units = (offset - start) - (self.surplus(offset) - self.surplus(start));
         Position::new(line as u32, units as u32)
     }
 
@@ -79,10 +126,18 @@ impl Text {
         Range::new(start, self.position(span.end.max(span.start) as usize))
     }
 
-    /// Returns the range of `length` characters from a line and a column, which are counted from 1,
-    /// as in records.
+    /// Returns the range of a span up to the end of its first line.
+    pub(crate) fn range_in_line(&self, span: Span) -> Range {
+        let start = self.position(span.start as usize);
+        let line = self.line(start.line as usize);
+        let end = (span.end as usize).min(line.end);
+        Range::new(start, self.position(end.max(span.start as usize)))
+    }
+
+    /// Returns the range of this many characters from a line and a column, both from 1 as in
+    /// records.
     pub(crate) fn range_of(&self, line: usize, column: usize, length: usize) -> Range {
-        let line = self.line(line.saturating_sub(1));
+        let line = self.record_line(line);
         let text = &self.text[line.clone()];
         let byte = |count: usize| {
             let found = text.char_indices().nth(count);
@@ -93,9 +148,17 @@ impl Text {
         Range::new(self.position(start), self.position(end))
     }
 
-    /// Returns the range of a line, counted from 1, without the spaces at its ends.
+    /// Returns the range of a line of a record, without the spaces around it.
     pub(crate) fn range_of_line(&self, line: usize) -> Range {
-        let line = self.line(line.saturating_sub(1));
+        self.trimmed(self.record_line(line))
+    }
+
+    /// Returns the range of a line of the protocol, without the spaces around it.
+    pub(crate) fn range_of_protocol_line(&self, line: u32) -> Range {
+        self.trimmed(self.line(line as usize))
+    }
+
+    fn trimmed(&self, line: std::ops::Range<usize>) -> Range {
         let text = &self.text[line.clone()];
         let start = line.start + (text.len() - text.trim_start().len());
         let end = start + text.trim().len();
@@ -145,6 +208,18 @@ mod tests {
             Range::new(Position::new(0, 2), Position::new(0, 4))
         );
         assert_eq!(text.range_of(9, 3, 1).start, Position::new(1, 2));
+    }
+
+    #[test]
+    fn a_lone_return_ends_a_line_of_the_protocol_only() {
+        let text = Text::new("a\rb\r\nc\r\rd".to_owned());
+        let at = |line, character| text.offset(Position::new(line, character));
+        assert_eq!([at(0, 9), at(1, 0), at(1, 9)], [1, 2, 3]);
+        assert_eq!([at(2, 0), at(3, 0), at(4, 0)], [5, 7, 8]);
+        assert_eq!(text.position(8), Position::new(4, 0));
+        assert_eq!(text.line_at(2), "b");
+        // In a record `d` is in line 2, after three characters.
+        assert_eq!(text.range_of(2, 4, 1).start, Position::new(4, 0));
     }
 
     #[test]

@@ -195,7 +195,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
         match livelock(machine, narrated.run) {
             Some(witness) => all.push(witness),
             None => panic!(
-                "a cycle that the search found is none: {}",
+                "a cycle that the search found is not a livelock: {}",
                 finding.schedule
             ),
         }

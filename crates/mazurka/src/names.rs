@@ -2,7 +2,7 @@
 
 use mazurka_abs::symbols as abs;
 use mazurka_diagnostics::Span;
-use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, symbols};
+use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, is_keyword, symbols};
 
 /// Resolves the names of a program, in the language that the name of its file indicates. In ABS,
 /// types of expressions are not used: a call is resolved to the method with its name in an
@@ -25,6 +25,10 @@ pub fn names_of(file: &str, source: &str) -> Symbols {
         span: one.span,
         extent: one.extent,
         parent: one.parent,
+        scope: Span {
+            start: one.visible.start.max(one.span.end),
+            end: one.visible.end,
+        },
     });
     let mentions = found.mentions.into_iter();
     Symbols {
@@ -56,6 +60,9 @@ pub fn renaming(file: &str, source: &str, offset: u32, new: &str) -> Result<Vec<
         new.starts_with(|c: char| c.is_alphabetic() || c == '_') && new.chars().all(is_part);
     if !is_name {
         return Err(format!("`{new}` is not a name"));
+    }
+    if is_keyword(new) {
+        return Err(format!("`{new}` is a keyword"));
     }
     if source.contains("prove \"") {
         return Err("the program has `prove` goals, in which names are not looked up".to_owned());

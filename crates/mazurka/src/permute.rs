@@ -257,7 +257,7 @@ impl Program {
         })?;
         let schedule: Schedule = match found.schedule.parse() {
             Ok(schedule) => schedule,
-            Err(error) => panic!("a schedule in a record is none: {error}"),
+            Err(error) => panic!("a record has an invalid schedule: {error}"),
         };
         on_front!(self.language, front => {
             let mut machine = front.machine(options);
@@ -329,7 +329,7 @@ fn narrate_event<M: Narrator>(narrator: &mut M, path: &ProcessPath, event: &Even
     let narrated = process.map(|process| narrator.tell(process, &outcomes));
     match narrated {
         Some(Ok(step)) => step,
-        _ => panic!("a step of {path} cannot be told"),
+        _ => panic!("a step of {path} cannot be described"),
     }
 }
 
@@ -365,7 +365,7 @@ impl Program {
             refuse("an ABS program starts in one state: its main block gives every value")
         })?;
         let followed = concolic.follow(schedule);
-        followed.map_err(|_| refuse("the recorded run chooses between bounds, or computes numbers, that cannot be told over symbolic values"))?;
+        followed.map_err(|_| refuse("the recorded run chooses between bounds, or computes numbers, that cannot be expressed over symbolic values"))?;
         if !recorded.finished {
             return Err(refuse(
                 "not every process ends in the recorded run; record one where they do (--seed, --schedule)",

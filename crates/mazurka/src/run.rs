@@ -78,10 +78,10 @@ pub struct RunRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPath {
     /// Some values are unknown.
-    #[error("a path is told of programs without unknown values")]
+    #[error("a path is computed only for programs without unknown values")]
     Unknowns,
     /// The numbers cannot be expressed as terms.
-    #[error("the numbers of this run cannot be told over symbolic initial values")]
+    #[error("the numbers of this run cannot be expressed over symbolic initial values")]
     Numbers,
 }
 
@@ -279,7 +279,7 @@ impl Program {
         let mut labelled = front.labelled(options).ok_or(NoPath::Unknowns)?;
         let schedule: Schedule = match run.schedule.parse() {
             Ok(schedule) => schedule,
-            Err(error) => panic!("a schedule in a record is none: {error}"),
+            Err(error) => panic!("a record has an invalid schedule: {error}"),
         };
         let (condition, state) = match self.language.concolic(options) {
             Some(mut concolic) => {

@@ -370,7 +370,7 @@ impl Program {
             let mut labelled = labelled.with_names();
             let schedule: Schedule = match run.schedule.parse() {
                 Ok(schedule) => schedule,
-                Err(error) => panic!("a schedule in a record is none: {error}"),
+                Err(error) => panic!("a record has an invalid schedule: {error}"),
             };
             follow(&mut labelled, &schedule);
             // The names of cells are known after the run.

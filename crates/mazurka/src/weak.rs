@@ -326,16 +326,26 @@ impl Program {
     ) -> Result<RunRecord, RunError> {
         let start = Instant::now();
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
+        mazurka_c::set_deadline(options.limits.time);
         let mut native = native::Native::new(memory)?;
-        let (narrated, mut bounds) = match plan {
+        let (mut narrated, mut bounds) = match plan {
             Plan::Schedule(schedule) => {
-                let narrated = native.follow(schedule, &options.limits)?;
-                (narrated.map_err(misfit)?, Vec::new())
+                let narrated = match native.follow(schedule, &options.limits)? {
+                    Err(_) if native.over_time(&options.limits).is_some() => {
+                        native.before_steps()?
+                    }
+                    narrated => narrated.map_err(misfit)?,
+                };
+                (narrated, Vec::new())
             }
             Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
         };
-        bounds.extend(native.over_time(&options.limits));
-        bounds.dedup();
+        if let Some(bound) = native.over_time(&options.limits) {
+            // The thread whose step was broken off has not failed.
+            narrated.witnesses.clear();
+            bounds.push(bound);
+            bounds.dedup();
+        }
         let (run, witnesses) = (narrated.run, narrated.witnesses);
         let outcome = RecordContents::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, narrated.ready, run)))

@@ -351,12 +351,11 @@ fn reversed(events: &[Event], used: &LastUse) -> Option<Vec<usize>> {
     let mut order: Vec<usize> = (0..at).collect();
     let mut after = vec![at];
     for (number, event) in events.iter().enumerate().skip(at + 1) {
-        match after
-            .iter()
-            .any(|&before| dependent(&events[before], event))
-        {
-            true => after.push(number),
-            false => order.push(number),
+        let mut later = after.iter();
+        if later.any(|&before| dependent(&events[before], event)) {
+            after.push(number);
+        } else {
+            order.push(number);
         }
     }
     let last = events.len() - 1;

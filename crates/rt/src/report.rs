@@ -443,19 +443,18 @@ impl Report {
 /// Returns the source of a test that replays the run.
 fn test(replay: &str, about: &About) -> String {
     let named = !about.body.is_empty() && !about.body.contains(['{', '<', '&', ' ']);
-    let (body, comment) = match named {
+    let (body, comment) = if named {
         // Within its own crate, the path of the function starts with `crate`.
-        true => {
-            let path = about
-                .body
-                .split_once("::")
-                .map_or(about.body, |(_, path)| path);
-            (format!("crate::{path}"), String::new())
-        }
-        false => (
+        let path = about
+            .body
+            .split_once("::")
+            .map_or(about.body, |(_, path)| path);
+        (format!("crate::{path}"), String::new())
+    } else {
+        (
             "|| {}".into(),
             format!("    // The closure of {} goes here.\n", about.place),
-        ),
+        )
     };
     format!(
         "#[test]\nfn replay() {{\n{comment}    let body = {body};\n    mazurka_rt::{}(body, \"{replay}\");\n}}\n",

@@ -41,19 +41,23 @@ class Peer {
     this.reader = new Reader();
     this.waiting = new Map();
     this.last = 0;
+    this.ended = undefined;
   }
 
-  /** Sends a request; the answer comes later. */
+  /** Sends a request, whose answer comes later. It fails if the server has ended. */
   request(method, params) {
     const id = ++this.last;
-    const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    const answer = new Promise((resolve, reject) => {
+      if (this.ended) reject(new Error(this.ended));
+      else this.waiting.set(id, { resolve, reject });
+    });
     answer.id = id;
-    this.write(framed({ id, method, params }));
+    if (!this.ended) this.write(framed({ id, method, params }));
     return answer;
   }
 
   notify(method, params) {
-    this.write(framed({ method, params }));
+    if (!this.ended) this.write(framed({ method, params }));
   }
 
   /** Handles bytes that the server has written. */
@@ -74,8 +78,9 @@ class Peer {
     }
   }
 
-  /** Rejects all pending requests, because the server has ended. */
+  /** Rejects all pending requests and those that follow, because the server has ended. */
   end(why) {
+    this.ended = why;
     for (const { reject } of this.waiting.values()) reject(new Error(why));
     this.waiting.clear();
   }

@@ -1,4 +1,5 @@
-//! Constructors, functions, and functions that take functions.
+//! Checks and compiles applications of constructors, of functions, and of partial functions, which
+//! take functions.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -69,7 +70,7 @@ impl<'a> Checker<'a> {
         let result = result.with(&types);
         if let Some(wanted) = wanted {
             let known = self.unknowns.deep(wanted);
-            // `Int` fits where `Rat` is wanted, so the arguments decide.
+            // Where `Rat` is wanted, an `Int` fits too, so only the arguments determine the type.
             if known != Ty::RAT && !matches!(known, Ty::Unknown(_)) {
                 self.unknowns.fits(&result, &known, &self.inheritance);
             }
@@ -226,8 +227,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks a function that takes functions, applied to these functions and then to its
-    /// arguments.
+    /// Checks a call of a partial function, `name(functions)(args)`.
     pub(super) fn partial(
         &mut self,
         applied: Applied<'a>,
@@ -265,8 +265,8 @@ impl<'a> Checker<'a> {
             self.report(mistake);
             return result;
         }
-        // Functions are below the arguments on the stack, but the arguments help to determine their
-        // types. So functions are compared last.
+        // The functions are put on the stack first, but the arguments help to determine their
+        // types. So the types of the functions are compared last.
         let mut given = Vec::new();
         for function in functions {
             given.push(self.function_value(function));
@@ -295,8 +295,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks a function that takes functions, used within its own body. It passes on the functions
-    /// that it was given, so its types are the same.
+    /// Checks a call of a partial function within its own body. The call passes on the functions
+    /// that the outer call was given, so all types are the same.
     fn recursive(&mut self, number: u32, applied: Applied<'a>) -> Ty {
         let Applied { name, args, span } = applied;
         let function = &self.functions[number as usize];

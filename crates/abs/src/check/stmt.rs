@@ -1,4 +1,4 @@
-//! Statements, and the expressions with effects.
+//! Checks and compiles statements, and expressions with effects.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 if self.body().ops[start as usize..].contains(&Op::Random) {
-                    // Each round makes its own choice, which a guard cannot do.
+                    // Each round calls `random` again, which the guard of a wait cannot do.
                     self.inner(body);
                     self.emit(Op::Jump(start), span);
                     return self.set_jump_target(end);
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
                 self.waits(span);
                 self.emit(Op::Suspend, span);
             }
-            // Without a target, the statement waits and ignores the result.
+            // The statement calls and waits, but does not take the value of the future.
             StmtKind::Expr(Expr {
                 kind: ExprKind::AwaitCall(object, method, args),
                 ..
@@ -330,7 +330,7 @@ impl<'a> Checker<'a> {
                 self.report(mistake);
             }
         }
-        // Executes the `finally` blocks, from the inside out.
+        // Before the task leaves, it executes a copy of each enclosing `finally`, innermost first.
         if !self.finals.is_empty() {
             let slot = self.slot();
             self.emit(Op::Set(slot), span);
@@ -426,7 +426,8 @@ impl<'a> Checker<'a> {
         span: Span,
     ) {
         let depth = self.holes.len();
-        // The outer holes are for `finally`, the inner ones for `catch`.
+        // Holes are the parts of the body that a handler does not cover: the copies of `finally`
+        // blocks before a `return`. The outer list is for `finally`, the inner one for `catch`.
         self.holes.push(Vec::new());
         self.holes.push(Vec::new());
         if let Some(last) = finally {
@@ -537,7 +538,7 @@ impl<'a> Checker<'a> {
         of
     }
 
-    /// Takes the value of a future.
+    /// Emits the instruction that takes the value of a future, and records the type of the value.
     fn take(&mut self, op: Op, ty: &Ty, span: Span) {
         let here = self.here();
         self.body().taken.push((here, ty.clone()));
@@ -635,7 +636,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the name of a function of the standard module that has effects.
+    /// Returns the name if it denotes a function of the standard module that has effects.
     pub(super) fn effectful(&self, name: &Name) -> Option<&'static str> {
         let number = self.function_here(name)?;
         let function = &self.functions[number as usize];

@@ -48,6 +48,9 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
 
 /// Formats one file. The error is a sentence.
 fn format_file(name: &str, check: bool) -> Result<Exit, String> {
+    if name != "-" && !Path::new(name).exists() {
+        return Err(format!("there is no file `{name}`"));
+    }
     if name != "-" && !name.ends_with(".maz") {
         return Err(format!(
             "`{name}` is not a `.maz` file, and only these are formatted"

@@ -1,11 +1,12 @@
 //! The command `lsp`: runs the language server on standard input and output, and reads files for
 //! it.
 
+use std::io::{Read, Write, stdin, stdout};
 use std::sync::Arc;
 
 use clap::Args;
 use mazurka::Program;
-use mazurka_lsp::{Connection, Environment, serve};
+use mazurka_lsp::{Ended, Environment, converse};
 
 use super::Refusal;
 use crate::exit::Exit;
@@ -18,15 +19,16 @@ use crate::{files, watch};
   mazurka lsp
 
 Editors start it; docs/editors.md says how. It searches nothing until a command asks for it.
-Exit codes: 0 the editor has ended it, 3 the editor violates the protocol.")]
+Exit codes: 0 the editor has ended it, 1 it did so without `shutdown`, 3 the editor violates the
+protocol.")]
 pub(crate) struct LspArgs {}
 
 /// Reads the files that programs include.
 struct Files;
 
 impl Environment for Files {
-    fn expand(&self, path: &str, text: &str) -> String {
-        files::expanded(path, text)
+    fn expand(&self, path: &str, text: &str, open: &dyn Fn(&str) -> Option<String>) -> String {
+        files::expanded_with(path, text, open)
     }
 
     fn memory(&self) -> Option<u64> {
@@ -44,11 +46,22 @@ impl Environment for Files {
 
 /// Serves until the editor ends it.
 pub(super) fn lsp(_args: &LspArgs) -> Result<Exit, Refusal> {
-    let (connection, threads) = Connection::stdio();
-    let served = serve(&connection, Arc::new(Files));
-    served.map_err(|error| error.to_string())?;
-    // The writing thread ends when the connection is dropped.
-    drop(connection);
-    threads.join().map_err(|error| error.to_string())?;
-    Ok(Exit::Verified)
+    let read = || {
+        let mut piece = vec![0; 1 << 16];
+        let length = stdin()
+            .read(&mut piece)
+            .map_err(|error| error.to_string())?;
+        piece.truncate(length);
+        Ok(piece)
+    };
+    let write = |bytes: &[u8]| {
+        let mut out = stdout();
+        let sent = out.write_all(bytes).and_then(|()| out.flush());
+        sent.map_err(|error| error.to_string())
+    };
+    match converse(read, write, Arc::new(Files))? {
+        Ended::ShutDown | Ended::Closed => Ok(Exit::Verified),
+        // The protocol demands the code 1.
+        Ended::Exited => Ok(Exit::Violated),
+    }
 }

@@ -28,6 +28,9 @@ pub(crate) struct NewArgs {
     template: Option<Template>,
 }
 
+/// The model that the template of a list names.
+const LISTED: &str = "counter.maz";
+
 /// The templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Template {
@@ -109,6 +112,13 @@ pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
         Template::Litmus => format!("mazurka check {} --memory rc11", args.file),
         _ => format!("mazurka check {}", args.file),
     };
-    let text = format!("written: {}\nnext: {next}\n", args.file);
+    let missing = match template {
+        Template::Suite if !path.with_file_name(LISTED).exists() => {
+            let listed = path.with_file_name(LISTED);
+            format!("first, for its example: mazurka new {}\n", listed.display())
+        }
+        _ => String::new(),
+    };
+    let text = format!("written: {}\n{missing}next: {next}\n", args.file);
     Ok(output::print(&text, Exit::Verified))
 }

@@ -662,6 +662,10 @@ fn plot(args: &TableArgs, sheet: &Sheet) -> Result<Plot, Refusal> {
             None => series.push((name, vec![(x, y)])),
         }
     }
+    if series.is_empty() {
+        let refusal = format!("no row has a number in the column `{}`", args.plot);
+        return Err(refusal.into());
+    }
     Ok(Plot {
         across: across.clone(),
         up: args.plot.clone(),

@@ -169,3 +169,13 @@ fn the_deepest_programs_do_not_crash() {
         }
     }
 }
+
+#[test]
+fn a_constant_is_set_once() {
+    let program = "corpus/maz/writers/program.maz";
+    for command in ["check", "explore", "run"] {
+        let result = mazurka(&[command, program, "--set", "N=2", "--set", "N=3"]);
+        assert_eq!(result.code, 3, "{result:?}");
+        assert!(result.err.contains("--set N is given twice"), "{result:?}");
+    }
+}

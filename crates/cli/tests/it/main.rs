@@ -21,6 +21,7 @@ mod include;
 mod lanes;
 mod limits;
 mod linear;
+mod lsp;
 mod memory;
 mod mended;
 mod names;

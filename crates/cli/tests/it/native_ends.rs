@@ -407,7 +407,7 @@ fn a_time_limit_holds_for_a_run_before_its_first_step() {
     }
     let (_folder, file) = program("int main(void) { volatile int k = 0; for (;;) k++; }");
     for plan in [["--seed", "1"], ["--schedule", "0"]] {
-        for memory in ["sc"] {
+        for memory in ["sc", "rc11"] {
             let mut all = vec!["run", &file, "--time-limit", "1s", "--memory", memory];
             all.extend(plan);
             let (code, out, err) = mazurka(&all);

@@ -184,6 +184,11 @@ fn every_template_is_verified_and_none_is_overwritten() {
     assert_eq!(again.code, 3);
     assert!(again.err.contains("exists already"), "{again:?}");
     assert_eq!(within(folder, &["new", "a.txt"]).code, 3);
+    // In another folder, the model of the list is missing.
+    fs::create_dir(folder.join("empty")).expect("a folder");
+    let listed = within(folder, &["new", "empty/list.toml"]);
+    let first = "first, for its example: mazurka new empty/counter.maz\n";
+    assert!(listed.out.contains(first), "{listed:?}");
     let other = within(folder, &["new", "b.abs", "--template", "counter"]);
     assert!(other.err.contains("end with .maz"), "{other:?}");
 }

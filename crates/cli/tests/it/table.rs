@@ -261,9 +261,9 @@ fn lists_name_programs_that_are_there() {
 fn a_list_is_given_alone() {
     let list = "corpus/context-table-1.toml";
     for (flags, words) in [
-        (&[list, "--set", "n=3"][..], "alone"),
-        (&[list, "--algorithm", "naive"], "alone"),
-        (&[list, list], "alone"),
+        (&[list, "--set", "n=3"][..], "without other"),
+        (&[list, "--algorithm", "naive"], "without other"),
+        (&[list, list], "without other"),
         (&[list, "--only", "nothing"], "no program of the list"),
         (&["examples/counter.maz", "--only", "N"], "for lists"),
         (
@@ -287,4 +287,17 @@ fn a_list_counts_no_samples() {
     let result = mazurka(&["table", list.to_str().expect("a path")]);
     assert_eq!(result.code, 3, "{result:?}");
     assert!(result.err.contains("no `random`"), "{result:?}");
+}
+
+#[test]
+fn a_column_without_numbers_is_not_plotted() {
+    let words = ["table", "corpus/maz/writers/program.maz", "--set", "N=2,3"];
+    let result = mazurka(&[&words[..], &["--format", "svg", "--plot", "verdict"]].concat());
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(
+        result
+            .err
+            .contains("no row has a number in the column `verdict`"),
+        "{result:?}"
+    );
 }

@@ -108,7 +108,7 @@ fn ticks_come_between_the_steps_of_others() {
     assert!(!summary.is_complete());
     let text = summary.to_string();
     assert!(text.contains("ticks after the second, made at"), "{text}");
-    // Two ticks come at any moment.
+    // With two ticks nothing is left out: they come at any moment.
     let summary = Builder::new().check(|| {
         let ticks = tick(TIME);
         ticks.recv().unwrap();
@@ -223,7 +223,7 @@ fn threads_that_wait_for_a_time_meet() {
     assert_eq!(found, [(0, Some(1)), (1, None), (2, None)]);
 }
 
-/// An attempt finds a thread in a timed wait.
+/// A `try_send` or `try_recv` can meet a thread in a timed wait.
 #[test]
 fn attempts_meet_threads_that_wait_for_a_time() {
     let (found, _) = outcomes(|| {
@@ -246,7 +246,8 @@ fn attempts_meet_threads_that_wait_for_a_time() {
         (got, sends.join().unwrap())
     });
     let (empty, gone) = (TryRecvError::Empty, TryRecvError::Disconnected);
-    // A message that is not taken while the receiver lives is not sent.
+    // If the attempt does not take the message, the send fails, whether the attempt came too early
+    // or after the timeout.
     assert_eq!(
         found,
         [(Ok(1), true), (Err(empty), false), (Err(gone), false)]
@@ -530,7 +531,8 @@ fn an_operation_that_is_removed_is_not_selected() {
     assert_eq!(found, [Ok(2)]);
 }
 
-/// A message orders what was done before it, under every memory model.
+/// What a thread wrote before it sent a message is seen after the message is received, also under
+/// C++20's orderings.
 #[test]
 fn a_message_orders() {
     fn passes(make: fn() -> (Sender<()>, Receiver<()>)) -> bool {

@@ -25,10 +25,7 @@
 //! So one run is made, and only processes are considered whose step conflicts with a step of
 //! another process in this run; if there is none, the part is not cut. Among them, the process is
 //! chosen whose step conflicts with the fewest *next* steps, because the engine would run it first,
-//! too. One more run tries whether the process, if it sleeps, is woken; if not, the next process is
-//! tried: a process whose only rival sleeps, too, would have a second half in which every run is
-//! blocked (a quarter as many as there are traces, for the pairs of the thesis). With c conflicts
-//! the first half is assumed to be 1/(1+c) of the part, because one of c+1
+//! too. With c conflicts the first half is assumed to be 1/(1+c) of the part, because one of c+1
 //! steps comes first, but at most [`FIRST_HALF`]. If no next step conflicts, the step that wakes
 //! the process in the second half is far away, and more runs are blocked there. So from
 //! [`FEW_PARTS`] parts on, a part is cut only at conflicts.
@@ -79,8 +76,6 @@ const CUTS: usize = 4096;
 const FEW_PARTS: usize = 32;
 /// The greatest assumed share of the first half of a part.
 const FIRST_HALF: f64 = 0.8;
-/// Number of processes whose sleep is tried.
-const TRIED: usize = 4;
 /// The length of the run that shows which steps conflict.
 const REHEARSED: usize = 1000;
 /// A part with more children than this is not cut: a `choose` may have a billion outcomes.
@@ -246,7 +241,7 @@ fn children<E: Execution>(
         *steps += children.len() as u64;
         return Some(children);
     }
-    let Some((process, conflicts)) = least(rest, (&awake, &asleep), steps) else {
+    let Some((process, conflicts)) = least(rest, &awake, steps) else {
         return Some(children);
     };
     if conflicts == 0 && !rules.freely {
@@ -281,7 +276,7 @@ fn nothing_conflicts<E: Execution>(rest: &Suffix<'_, E>, process: ProcessId) -> 
 /// Returns the process to cut by, and the number of next steps that conflict with its step.
 fn least<E: Execution>(
     rest: &mut Suffix<'_, E>,
-    (processes, asleep): (&[ProcessId], &[ProcessId]),
+    processes: &[ProcessId],
     steps: &mut u64,
 ) -> Option<(ProcessId, usize)> {
     let claims = |&process: &ProcessId| {
@@ -303,48 +298,10 @@ fn least<E: Execution>(
             .count()
     };
     let met = (0..processes.len()).filter(|&at| meets(at));
-    let mut met: Vec<(ProcessId, usize)> = met.map(|at| (processes[at], rivals(at))).collect();
-    met.sort_by_key(|(_, rivals)| *rivals);
+    let least = met.map(|at| (processes[at], rivals(at)));
+    let least = least.min_by_key(|(_, rivals)| *rivals);
     rest.back_to(0);
-    let tried = met.iter().take(TRIED);
-    let woken = tried
-        .copied()
-        .find(|&(process, _)| is_woken(rest, asleep, process, steps));
-    // If none is woken, more runs are blocked, as without a conflict.
-    woken.or_else(|| met.first().map(|&(process, _)| (process, 0)))
-}
-
-/// Whether a process is woken in the run in which it sleeps too, and each step is made by the first
-/// process that is ready and awake. Then its second half has at least one trace.
-fn is_woken<E: Execution>(
-    rest: &mut Suffix<'_, E>,
-    asleep: &[ProcessId],
-    process: ProcessId,
-    steps: &mut u64,
-) -> bool {
-    let mut sleepers: Vec<(ProcessId, Claims)> = Vec::new();
-    for &sleeper in asleep.iter().chain([&process]) {
-        let mut claims = Claims::new();
-        rest.claims(sleeper, &mut claims);
-        sleepers.push((sleeper, claims));
-    }
-    for _ in 0..REHEARSED {
-        let mut all = rest.processes().in_order().iter().copied();
-        let awake = |&other: &ProcessId| sleepers.iter().all(|(sleeper, _)| *sleeper != other);
-        let ready = all.find(|other| rest.status(*other) == Status::Ready && awake(other));
-        let Some(next) = ready else { break };
-        let event = rest.step(next, &[]);
-        let event = event.expect("a process that is ready can make a step");
-        *steps += 1;
-        sleepers.retain(|(_, claims)| !conflict(claims, &event.claims));
-        let over = is_broken_off(&event.mishaps);
-        if over || sleepers.iter().all(|(sleeper, _)| *sleeper != process) {
-            rest.back_to(0);
-            return !over;
-        }
-    }
-    rest.back_to(0);
-    false
+    least
 }
 
 /// Makes a run in which each step is made by the first ready process.

@@ -1,7 +1,8 @@
 //! Sets of positions in the current execution, as bits.
 //!
-//! Exploration with one word is one and a half times as fast as with two, so the width is a type
-//! that is chosen for each search. Executions that exceed all fixed widths use sets that grow.
+//! Exploration with sets of one word is one and a half times as fast as with two words. So engines
+//! are generic over the set, and each search chooses its width. Executions that exceed all fixed
+//! widths use sets that grow.
 
 /// A set of small numbers.
 pub(crate) trait Set: Clone + Default + PartialEq {
@@ -226,6 +227,7 @@ fn lowest_common(one: &[u64], other: &[u64]) -> Option<usize> {
 fn keep_above(words: &mut [u64], at: usize) {
     for (place, word) in words.iter_mut().enumerate() {
         match (place * 64 + 63).checked_sub(at) {
+            // The highest `more` bits of this word are above `at`.
             Some(more @ 0..64) => *word &= !(!0 >> more),
             Some(_) => {}
             None => *word = 0,

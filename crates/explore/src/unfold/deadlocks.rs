@@ -112,6 +112,7 @@ struct Search<'a> {
     children: (Vec<u32>, Vec<u32>),
     /// For each process, the threads at which it starts.
     births: Vec<Vec<u32>>,
+    /// The clocks of the deadlocks that were reported.
     reported: FxHashSet<Vec<u32>>,
 }
 

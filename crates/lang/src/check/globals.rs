@@ -42,21 +42,21 @@ impl<'s> Checker<'s> {
             }
         }
         self.procedures(file);
-        let mut any = false;
+        let mut any_process = false;
         for item in &file.items {
             if let Item::Process { name, range, body } = item {
-                any = true;
+                any_process = true;
                 self.process(*name, range.as_ref(), body);
             }
         }
         self.clients(file);
-        any |= file.items.iter().any(|item| matches!(item, Item::Spec(_)));
+        any_process |= file.items.iter().any(|item| matches!(item, Item::Spec(_)));
         self.check_spawned();
         for item in &file.items {
             self.temporal(item);
         }
         self.check_ghosts();
-        if !any && readable {
+        if !any_process && readable {
             let end = source.trim_end().len() as u32;
             let span = Span { start: end, end };
             self.report(
@@ -136,7 +136,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Gives every name its meaning.
+    /// Declares all other names of the file. Values of constants and sizes are computed later.
     fn declare(&mut self, file: &File<'s>) {
         let mut atomicity: Option<Span> = None;
         let mut properties = rustc_hash::FxHashMap::default();
@@ -151,6 +151,7 @@ impl<'s> Checker<'s> {
                     }
                 }
                 Item::Object(object) => self.declare_object(object.name),
+                // A lock in a `try` or an alternative of a `select` is an object.
                 Item::Lock { name, .. } if self.tried.contains(name.text) => {
                     self.declare_object(*name);
                 }
@@ -224,8 +225,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Declares a shared variable. A variable of a `struct` type is lowered to several. Sizes are
-    /// not known yet.
+    /// Declares a shared variable. A variable of a `struct` type becomes one variable for each
+    /// field. The sizes of arrays are not known yet.
     fn declare_var(&mut self, name: Name<'s>, ty: &TypeExpr<'s>, declared: Declared) {
         let shape = Shape::plain(name.text, vec![1; ty.dims.len()]);
         let var = Var {
@@ -360,7 +361,7 @@ impl<'s> Checker<'s> {
             return;
         };
         let of = self.declared(&ty.base);
-        // A list in the file need not fit an array whose size and values are set by the user.
+        // If the user sets the values (`--set`), the list in the file need not fit the array.
         let replaced = names.iter().all(|name| self.is_set(name.text));
         let before = self.diagnostics.len();
         let values = match init {
@@ -427,7 +428,7 @@ impl<'s> Checker<'s> {
                         .help("write `= …` with a member of the `enum`"),
                 );
             }
-            // An unknown initial value is in the range of its type.
+            // An unknown initial value may be assumed to be in the range of its type.
             let var = VarId(at as u32);
             let stated = self.program.invariants.iter();
             let of_var = |property: &&Property| {

@@ -4,8 +4,7 @@
 //! its own access and the accesses that its successors reach. An access to an element counts as one
 //! to the whole array. A call reaches the accesses of the procedure and of the code after the call;
 //! a spawn, those of the new process and of the code after the spawn. A `return` reaches nothing:
-//! for a process in a call, the caller of this analysis adds the accesses that the return addresses
-//! reach.
+//! for a process in a call, the users of [`Reach`] add what is reached from its return addresses.
 //!
 //! Computed on first use: most searches never need it.
 
@@ -105,7 +104,7 @@ pub(crate) fn analyse(code: &Code) -> Reach {
     result
 }
 
-/// Adds the pseudo-cells of the invariants over the cells of a write.
+/// Adds a write of the pseudo-cell of each invariant that reads a written cell.
 fn invariants(code: &Code, access: Access, claims: &mut Claims) {
     if access.kind != AccessKind::Write || code.watched.is_empty() {
         return;
@@ -117,7 +116,8 @@ fn invariants(code: &Code, access: Access, claims: &mut Claims) {
     }
 }
 
-/// Computes the least solution, as a set of accesses for each instruction.
+/// Computes the least solution of the dataflow equations. It is a set of accesses for each
+/// instruction, as bits.
 fn solve(code: &Code, universe: &[Access]) -> Vec<u64> {
     let words = universe.len().div_ceil(64);
     let mut sets = vec![0u64; code.ops.len() * words];

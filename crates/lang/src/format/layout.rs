@@ -148,7 +148,8 @@ impl<'s> Writer<'s> {
         &mut self.levels[last]
     }
 
-    /// Writes a token, after the comments and line breaks before it. `hangs`: a line break follows.
+    /// Writes the comments and line breaks before a token, and the token. `hangs`: a line break
+    /// follows it.
     fn put(&mut self, pieces: &[Spacing<'_>], word: &Word<'s>, hangs: bool) {
         let opens_line = pieces
             .iter()

@@ -89,10 +89,14 @@ impl Code {
                 AccessKind::Read => &mut place.reads,
                 AccessKind::Write | AccessKind::Acquire | AccessKind::Release => &mut place.writes,
             };
-            // Names are shown without indices, so the first cell of each variable is enough.
-            let variables = self.first_cells.iter().chain(&self.lock_cells);
-            let inside = variables.filter(|cell| (first..end).contains(*cell));
-            let cells = inside.copied().chain((first < end).then_some(first));
+            // All elements of an array have one name here, so it is enough to name the first.
+            let inside = [&self.first_cells, &self.lock_cells].map(|firsts| {
+                let from = firsts.partition_point(|cell| *cell < first);
+                let to = firsts.partition_point(|cell| *cell < end);
+                firsts[from..to.max(from)].iter().copied()
+            });
+            let inside = inside.into_iter().flatten();
+            let cells = inside.chain((first < end).then_some(first));
             let shown = cells.filter(|cell| !self.is_hidden(*cell));
             names.extend(shown.map(|cell| without_indices(&self.cell_name(cell))));
         }

@@ -9,20 +9,23 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lsp_server::{Connection, Message, Notification, Request, RequestId, ResponseError};
-use mazurka_lsp::{Environment, serve};
+use mazurka_lsp::{Ended, Environment, serve};
 use serde_json::{Value, json};
 
 /// The time to wait for an answer. No answer takes longer, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An environment that reads included files from the folder of a program.
-struct Files;
+/// Reads included files from the folder of a program.
+pub struct Files;
 
 impl Environment for Files {
-    fn expand(&self, path: &str, text: &str) -> String {
+    fn expand(&self, path: &str, text: &str, open: &dyn Fn(&str) -> Option<String>) -> String {
         let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
         let read = &mut |name: &str| {
-            fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
+            let file = folder.join(name);
+            let shown = file.to_str().expect("UTF-8");
+            let read = || fs::read_to_string(&file).map_err(|error| error.to_string());
+            open(shown).map_or_else(read, Ok)
         };
         mazurka::expand(text, read)
     }
@@ -96,7 +99,8 @@ impl Client {
     pub fn with(options: Value) -> Self {
         let (server, connection) = Connection::memory();
         let serving = std::thread::spawn(move || {
-            serve(&server, Arc::new(Files)).expect("the protocol is kept");
+            let ended = serve(&server, Arc::new(Files));
+            assert_eq!(ended, Ended::ShutDown);
         });
         let mut client = Self {
             connection: Some(connection),

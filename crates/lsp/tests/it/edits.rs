@@ -10,13 +10,13 @@ use crate::client::{Client, at, files, position, programs, uri};
 fn byte(text: &str, line: u32, character: u32) -> usize {
     let mut start = 0;
     for _ in 0..line {
-        match text[start..].find('\n') {
+        match text[start..].find(['\n', '\r']) {
+            Some(at) if text[start + at..].starts_with("\r\n") => start += at + 2,
             Some(at) => start += at + 1,
             None => return text.len(),
         }
     }
-    let rest = text[start..].split('\n').next().unwrap_or("");
-    let rest = rest.strip_suffix('\r').unwrap_or(rest);
+    let rest = text[start..].split(['\n', '\r']).next().unwrap_or("");
     let mut units = 0;
     for (at, c) in rest.char_indices() {
         if units >= character {
@@ -47,6 +47,7 @@ const WORDS: &[&str] = &[
     "▷",
     "𝔸",
     "\r\n",
+    "\r",
     "include \"a.maz\"\n",
     "(((((",
     "1..",

@@ -96,6 +96,59 @@ fn completion_offers_the_names_in_scope() {
 }
 
 #[test]
+fn completion_offers_locals_in_their_blocks_only() {
+    let mut client = Client::new();
+    let file = uri("/models/blocks.maz");
+    let text = "var x: int = 0
+process p {
+  let first = x;
+  if x > 0 {
+    let inner = first;
+    x := inner
+    // The end of the block.
+  } else {
+    skip
+  };
+  for k in 0..2 { x := k };
+  let last = x
+}
+";
+    client.open(&file, text);
+    let mut offered = |line, character| -> String {
+        let items = client.at("textDocument/completion", &file, &position(line, character));
+        let all = items.as_array().expect("a list").iter();
+        let labels: Vec<&str> = all.filter_map(|item| item["label"].as_str()).collect();
+        let names = ["first", "inner", "k", "last"];
+        names
+            .map(|name| if labels.contains(&name) { '1' } else { '0' })
+            .iter()
+            .collect()
+    };
+    assert_eq!(offered(2, 2), "0000", "before the declaration");
+    assert_eq!(offered(2, 14), "0000", "in the declaration");
+    assert_eq!(offered(3, 2), "1000");
+    assert_eq!(offered(5, 4), "1100");
+    assert_eq!(offered(7, 2), "1100", "before the bracket");
+    assert_eq!(offered(8, 4), "1000", "in the other branch");
+    assert_eq!(offered(10, 18), "1010");
+    assert_eq!(offered(11, 2), "1000", "behind the loop");
+    assert_eq!(offered(12, 0), "1001");
+}
+
+#[test]
+fn a_lone_return_ends_a_line() {
+    let mut client = Client::new();
+    let file = uri("/models/mac.maz");
+    client.open(&file, "var x: int = 0\rprocess { x := 1 }\r");
+    let declared = client.at("textDocument/definition", &file, &position(1, 10));
+    assert_eq!(declared["range"]["start"], position(0, 4));
+    let range = json!({ "start": position(1, 15), "end": position(1, 16) });
+    client.change(&file, 2, json!([{ "range": range, "text": "y" }]));
+    let told = client.diagnostics(&file, 2);
+    assert_eq!(told[0]["range"]["start"], position(1, 15), "{told:?}");
+}
+
+#[test]
 fn every_step_has_a_hint() {
     let (mut client, file) = peterson();
     let range = json!({ "start": position(0, 0), "end": position(99, 0) });
@@ -225,7 +278,10 @@ fn renames_that_change_meanings_are_refused() {
     for (new, words) in [
         ("flag", "means something else"),
         ("me", "means something else"),
-        ("while", "means something else"),
+        ("while", "is a keyword"),
+        ("int", "is a keyword"),
+        ("at", "is a keyword"),
+        ("e\u{301}", "not a name"),
         ("1x", "not a name"),
         ("", "not a name"),
     ] {

@@ -4,4 +4,6 @@ mod client;
 mod corpus;
 mod edits;
 mod features;
+mod includes;
+mod protocol;
 mod searches;

@@ -164,6 +164,118 @@ fn the_message_reports_a_time_limit() {
     assert!(message.contains("not everything was explored"), "{message}");
 }
 
+/// One property holds and one does not; there is no deadlock.
+const TWO: &str = "var x: int = 0
+invariant good: x >= 0
+invariant bad: x < 1
+cover two: x == 2
+process { x := 1 }
+";
+
+#[test]
+fn the_property_that_was_asked_for_is_decided_and_no_other() {
+    let (mut client, file) = opened(TWO);
+    for (asked, verdict, words) in [
+        ("good", "verified", ""),
+        ("bad", "violated", "invariant `bad`"),
+        ("two", "violated", "cover `two`"),
+        ("failure", "violated", "invariant `bad`"),
+        ("deadlock", "verified", ""),
+        ("livelock", "verified", ""),
+        ("property", "violated", "cover `two`"),
+        ("deterministic", "verified", ""),
+        ("all", "violated", ""),
+    ] {
+        let params = command("mazurka.check", json!([file, asked]));
+        let answer = client.request("workspace/executeCommand", params);
+        assert_eq!(answer["verdict"], verdict, "{asked}: {answer}");
+        let message = answer["message"].as_str().expect("a text");
+        assert!(message.contains(words), "{asked}: {message}");
+    }
+    for (asked, words) in [
+        (json!("nope"), "there is no property `nope`"),
+        (json!(""), "there is no property ``"),
+        (json!("Deadlock"), "good, bad"),
+        (json!(7), "7 is not the name of a property"),
+        (json!({}), "is not the name of a property"),
+    ] {
+        let params = command("mazurka.check", json!([file, asked]));
+        let refused = client.try_request("workspace/executeCommand", params);
+        let message = refused.expect_err("it is refused").message;
+        assert!(message.contains(words), "{asked}: {message}");
+    }
+    let (mut client, file) = opened("var x: int = 0  process { x := 1 }");
+    let params = command("mazurka.check", json!([file, "property"]));
+    let refused = client.try_request("workspace/executeCommand", params);
+    assert!(
+        refused
+            .expect_err("it asks for nothing")
+            .message
+            .contains("no `cover`")
+    );
+    for seed in [json!(-1), json!("1"), json!(1.5)] {
+        let params = command("mazurka.run", json!([file, seed]));
+        let refused = client.try_request("workspace/executeCommand", params);
+        assert!(
+            refused
+                .expect_err("it is refused")
+                .message
+                .contains("is not a seed")
+        );
+    }
+}
+
+#[test]
+fn a_violation_that_is_found_twice_is_shown_once() {
+    let (mut client, file) = opened("process { assert false, \"always\" }\n");
+    for name in ["mazurka.check", "mazurka.run", "mazurka.check"] {
+        let answer = client.request("workspace/executeCommand", command(name, json!([file])));
+        assert_eq!(answer["verdict"], "violated");
+        assert_eq!(
+            client.shown(&file).len(),
+            1,
+            "{name}: {:?}",
+            client.shown(&file)
+        );
+    }
+    assert_eq!(
+        titles(&mut client, &file).len(),
+        4,
+        "two lenses with their results"
+    );
+}
+
+#[test]
+fn only_true_is_trust_and_it_may_come_later() {
+    for (trusted, allowed) in [
+        (json!("no"), false),
+        (json!("true"), false),
+        (json!(0), false),
+        (json!(true), true),
+        (Value::Null, true),
+    ] {
+        let mut client = Client::with(json!({ "trusted": trusted }));
+        let file = uri("/models/one.maz");
+        client.open(&file, COUNTER);
+        let asked = command("mazurka.check", json!([file]));
+        let is_allowed = |client: &mut Client| {
+            client
+                .try_request("workspace/executeCommand", asked.clone())
+                .is_ok()
+        };
+        assert_eq!(is_allowed(&mut client), allowed, "{trusted}");
+        let granted = json!({ "settings": { "mazurka": { "trusted": true } } });
+        client.notify("workspace/didChangeConfiguration", granted);
+        assert!(is_allowed(&mut client));
+        let other = json!({ "settings": { "mazurka": { "timeLimit": 5 } } });
+        client.notify("workspace/didChangeConfiguration", other);
+        assert!(is_allowed(&mut client), "trust stays");
+        let taken = json!({ "settings": { "mazurka": { "trusted": false } } });
+        client.notify("workspace/didChangeConfiguration", taken);
+        assert!(!is_allowed(&mut client));
+    }
+}
+
 #[test]
 fn nothing_is_searched_in_a_folder_that_is_not_trusted() {
     let mut client = Client::with(json!({ "trusted": false }));

@@ -183,6 +183,11 @@ impl Native {
         self.out_of_time.then_some(bound)
     }
 
+    /// Returns the run without steps.
+    pub fn before_steps(&mut self) -> Result<DescribedExecution, Refused> {
+        self.tell(&Schedule::default())
+    }
+
     /// Repeats some work with the program until the program has learned everything that it needs.
     fn until_known<R>(
         &mut self,

@@ -30,8 +30,8 @@ pub use sheet::Sheet;
 /// The name of the tool, and its version.
 const TOOL: (&str, &str) = ("Mazurka", env!("CARGO_PKG_VERSION"));
 
-/// Returns the path of a file that a record names, relative to the folder in which Mazurka ran: names
-/// in a record are seen from the folder of the program. `None` is the file of the program.
+/// Returns the path of a file that a record names, relative to the folder in which Mazurka ran. The
+/// names in a record are relative to the folder of the program. `None` is the file of the program.
 fn path_of(program: &ProgramRecord, file: Option<&str>) -> String {
     // A native program may have several files, and its folder is that of the first.
     let main = match program.file.split_once(" + ") {

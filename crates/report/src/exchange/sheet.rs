@@ -155,7 +155,12 @@ impl Sheet {
                 '\n' | '\r' => " ".to_owned(),
                 c => c.to_string(),
             });
-            each.collect()
+            let text: String = each.collect();
+            // After `\\`, a bracket would begin the argument of the line break.
+            match text.strip_prefix('[') {
+                Some(rest) => format!("{{[}}{rest}"),
+                None => text,
+            }
         };
         let line = |cells: &Vec<String>| {
             let cells: Vec<String> = cells.iter().map(cell).collect();

@@ -57,7 +57,8 @@ fn a_redundant_load_changes_nothing() {
     assert_eq!(run(true), all);
 }
 
-/// tokio-rs/loom issue 392: a thread that begins with a load also runs before the others.
+/// tokio-rs/loom issue 392: a thread whose first step is a load may also run before the thread that
+/// has spawned it goes on.
 #[test]
 fn a_thread_that_begins_with_a_load_is_not_skipped() {
     for order in [Relaxed, SeqCst] {

@@ -1,5 +1,5 @@
-//! Classic programs for checkers of orderings: correct ones pass, and with one ordering weakened
-//! they are caught.
+//! Classic programs for checkers of memory orderings. With the right orderings they pass; with a
+//! weaker one they fail or have more outcomes.
 
 #![allow(unsafe_code)]
 
@@ -58,7 +58,8 @@ fn loom_166() {
     }
 }
 
-/// tokio-rs/loom issue 392: a thread that begins with a load also runs before the others.
+/// tokio-rs/loom issue 392: a thread whose first step is a load may also run before the thread that
+/// has spawned it goes on.
 #[test]
 fn loom_392() {
     for (store, load) in [(SeqCst, SeqCst), (Release, Acquire), (Relaxed, Relaxed)] {
@@ -77,7 +78,7 @@ fn loom_392() {
     }
 }
 
-/// tokio-rs/loom issue 180: with SeqCst one of two threads sees the other's store.
+/// tokio-rs/loom issue 180: with SeqCst at least one of two threads sees the other's store.
 #[test]
 fn loom_180() {
     let buffering = |order: [Ordering; 2]| {
@@ -156,7 +157,7 @@ type Raise = fn(&AtomicU32);
 /// Whether the flag is raised.
 type Sees = fn(&AtomicU32) -> bool;
 
-/// A message whose flag is raised and seen by these functions.
+/// The writer stores 42 and raises a flag. If the reader sees the flag, it must also see 42.
 fn message(raise: Raise, sees: Sees) {
     let shared = Arc::new((Shared::new(0), AtomicU32::new(0)));
     let theirs = shared.clone();
@@ -170,7 +171,8 @@ fn message(raise: Raise, sees: Sees) {
     writer.join().unwrap();
 }
 
-/// Stores, fences and updates order a message if both sides take part; otherwise it races.
+/// A message is ordered if the writer releases and the reader acquires, each by its access or by a
+/// fence. Otherwise there is a data race.
 #[test]
 fn a_message_needs_both_sides() {
     let raised: [(bool, Raise); 7] = [
@@ -291,7 +293,7 @@ fn a_hazard_pointer() {
 }
 
 /// A successful exchange comes directly after the write that it reads, so the store of the other
-/// thread is the last one, whatever the orderings. loom has a test of the opposite.
+/// thread is the last one, whatever the orderings. A test of loom expects the opposite.
 #[test]
 fn an_exchange_comes_after_what_it_reads() {
     for order in [AcqRel, Relaxed] {
@@ -311,7 +313,7 @@ fn an_exchange_comes_after_what_it_reads() {
     }
 }
 
-/// What comes before the destruction.
+/// What the last handle does before it destroys the content.
 #[derive(Clone, Copy)]
 enum Last {
     Nothing,
@@ -328,7 +330,7 @@ struct Counting {
     unwrap: Ordering,
 }
 
-/// The orderings of std.
+/// The orderings of `std::sync::Arc`, which suffice.
 const RIGHT: Counting = Counting {
     drop: Release,
     last: Last::Fence(Acquire),
@@ -385,7 +387,8 @@ impl Handle {
     }
 }
 
-/// Two handles: each thread reads, then one releases its handle, and the other does something else.
+/// Two threads with one handle each: both read the content, then one releases its handle, and the
+/// other calls `then`.
 fn counted(orders: Counting, then: fn(Handle)) {
     let mine = Handle::new(orders);
     let theirs = mine.clone();
@@ -432,8 +435,8 @@ fn a_reference_count_by_hand() {
     });
 }
 
-/// Read-copy-update: the updater publishes a new version, waits until the reader is outside its
-/// critical section (the grace period), and destroys the old version.
+/// The orderings of read-copy-update: the updater publishes a new version, waits until the reader
+/// is outside its critical section (the grace period), and destroys the old version.
 #[derive(Clone, Copy)]
 struct Rcu {
     /// The orderings of the fences on both sides, if there are fences.

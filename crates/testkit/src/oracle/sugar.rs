@@ -1,5 +1,6 @@
-//! Replaces, while parsing, the constructs that docs/language.md defines by others: named types,
-//! ranges, dimensions, constant arrays, functions, quantifiers and `match`.
+//! Replaces constructs while they are parsed: those that docs/language.md defines in terms of other
+//! constructs. These are named types, ranges, dimensions, constant arrays, functions, quantifiers
+//! and `match`.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use super::ast::{Expr, Init, ItemKind, Kind, Op, Place, Stmt, Ty};
 use super::lex::Token;
 use super::parse::{Parsed, Parser};
 
-/// The type of the elements of a declared type.
+/// A type without its dimensions: the type of an element of an array.
 #[derive(Clone, Debug)]
 pub(super) enum Base {
     Plain(Ty),
@@ -56,15 +57,16 @@ pub(super) struct Declarations {
     pub objects: HashMap<String, String>,
     /// The channels whose messages are a `struct`.
     pub messages: HashMap<String, String>,
+    /// The number of hidden variables so far; each holds the value of a `match` statement.
     hidden: usize,
     /// The variables that are declared `atomic`.
     pub atomic: Vec<String>,
-    /// The constants with a value other than that in the text.
+    /// The constants whose values replace those in the text.
     set: HashMap<String, i128>,
 }
 
 impl Declarations {
-    /// Knows only these constants.
+    /// Makes declarations that contain nothing except values for these constants.
     pub fn with(set: &[(String, i128)]) -> Self {
         Self {
             set: set.iter().cloned().collect(),

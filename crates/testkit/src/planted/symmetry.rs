@@ -1,4 +1,4 @@
-//! Programs with a planted mistake in their symmetry.
+//! Programs whose symmetry has a planted mistake, which tests of symmetry reduction must catch.
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
@@ -11,15 +11,15 @@ use mazurka_lang::Machine;
 pub enum Mistake {
     /// No mistake.
     None,
-    /// Members are not distinguished at all.
+    /// In images all members have the same label.
     Blind,
-    /// The part of the state that no permutation changes is missing.
+    /// The parts of the state that no permutation changes are not compared.
     Forgetful,
-    /// The observations of all states of an orbit are the same.
+    /// A permuted state has the observation of the original state.
     OneObservation,
-    /// Renamed runs have the old process names.
+    /// The steps of a permuted run have the processes of the original run.
     OldNames,
-    /// The last member of each group keeps its place, but is renamed.
+    /// In images the last member of each group keeps its own label, although permutations move it.
     TooSmall,
 }
 
@@ -42,7 +42,8 @@ impl Permuting {
         }
     }
 
-    fn same(&self) -> Vec<u32> {
+    /// Returns the labelling that changes nothing.
+    fn identity(&self) -> Vec<u32> {
         (0..self.groups.iter().sum()).collect()
     }
 }
@@ -67,7 +68,7 @@ impl Symmetric for Permuting {
                 let mut first = 0;
                 for &size in &self.groups {
                     let last = first + size as usize - 1;
-                    // Two members get the same name, unless the last one has kept its own.
+                    // If the permutation moves the last member, another one now has the same label.
                     labels[last] = last as u32;
                     first = last + 1;
                 }
@@ -79,7 +80,7 @@ impl Symmetric for Permuting {
 
     fn observation_of(&self, labels: &[u32]) -> Fingerprint {
         match self.mistake {
-            Mistake::OneObservation => self.machine.observation_of(&self.same()),
+            Mistake::OneObservation => self.machine.observation_of(&self.identity()),
             _ => self.machine.observation_of(labels),
         }
     }

@@ -9,6 +9,7 @@ struct Measured {
     traces: usize,
     deadlock: bool,
     failure: bool,
+    /// Whether a pending step is enabled, then disabled, then enabled again in some run.
     reopens: bool,
 }
 
@@ -16,7 +17,7 @@ struct Measured {
 #[derive(Default)]
 struct Watch {
     /// For each state of the run and each process: the index of its next step, and the step's
-    /// phase.
+    /// phase: 0 until it is enabled, then 1, 2 once it is disabled, 3 once it is enabled again.
     phases: Vec<Vec<(u32, u8)>>,
     reopened: bool,
 }
@@ -68,7 +69,7 @@ fn measure(text: &str) -> Option<Measured> {
     )
     .ok()?;
     let summary = recorder.finish();
-    assert!(!summary.lost, "beyond the evaluator:\n{text}");
+    assert!(!summary.lost, "a run exceeded the evaluator:\n{text}");
     Some(Measured {
         executions: summary.executions + summary.discarded,
         traces: summary.traces.len(),
@@ -91,15 +92,15 @@ fn generated_programs_have_enough_variety() {
     let mut executions: Vec<u64> = measured.iter().map(|m| m.executions).collect();
     executions.sort_unstable();
     let median = executions[executions.len() / 2];
-    let small = share(|_| true);
+    let within_limit = share(|_| true);
     let several = share(|m| m.traces > 1);
     let deadlock = share(|m| m.deadlock);
     let failure = share(|m| m.failure);
     let reopens = share(|m| m.reopens);
-    println!("within the limit {small} %, median {median} executions");
+    println!("within the limit {within_limit} %, median {median} executions");
     println!("several traces {several} %, deadlock {deadlock} %, failure {failure} %");
     println!("a guard that closes and reopens {reopens} %");
-    assert!(small > 90.0);
+    assert!(within_limit > 90.0);
     assert!(median < 2000);
     assert!(several >= 30.0);
     assert!(deadlock >= 10.0);

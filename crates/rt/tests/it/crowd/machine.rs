@@ -251,10 +251,12 @@ impl State {
             }
             Op::SyncSend(message) => {
                 let to = &mut self.channels[1];
-                match to.receiver {
-                    true if to.messages.len() == BOUND => return false,
-                    true => to.messages.push_back(message),
-                    false => self.see(thread, GONE),
+                if !to.receiver {
+                    self.see(thread, GONE);
+                } else if to.messages.len() == BOUND {
+                    return false;
+                } else {
+                    to.messages.push_back(message);
                 }
             }
             Op::Recv if thread == 0 => return self.receive(thread, 0),

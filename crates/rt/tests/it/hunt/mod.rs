@@ -464,12 +464,16 @@ fn missing(program: &Program) -> Compared {
         Err(message) => return Some(Err(format!("the search fails: {message}"))),
     };
     let missed = expected.outcomes.difference(&found.results).count();
-    Some(match found.race {
-        true => Ok(true),
-        false if found.deadlock => Err("a deadlock".into()),
-        false if expected.race => Err("a race was missed".into()),
-        false if missed > 0 => Err(format!("{missed} results were missed")),
-        false => Ok(false),
+    Some(if found.race {
+        Ok(true)
+    } else if found.deadlock {
+        Err("a deadlock".into())
+    } else if expected.race {
+        Err("a race was missed".into())
+    } else if missed > 0 {
+        Err(format!("{missed} results were missed"))
+    } else {
+        Ok(false)
     })
 }
 

@@ -1,0 +1,105 @@
+//! The words of the language, for editors.
+
+use crate::syntax::token;
+
+/// The keywords: those that are never names, then those that are names in some places.
+pub const KEYWORDS: &[&str] = &[
+    "var",
+    "lock",
+    "const",
+    "proc",
+    "requires",
+    "invariant",
+    "ensures",
+    "observe",
+    "allows",
+    "expects",
+    "atomicity",
+    "always",
+    "eventually",
+    "infinitely_often",
+    "whenever",
+    "leads_to",
+    "prove",
+    "process",
+    "skip",
+    "end",
+    "await",
+    "if",
+    "then",
+    "else",
+    "while",
+    "for",
+    "in",
+    "let",
+    "spawn",
+    "join",
+    "atomic",
+    "unlock",
+    "assert",
+    "assume",
+    "error",
+    "input",
+    "choose",
+    "true",
+    "false",
+    "and",
+    "or",
+    "not",
+    "bool",
+    "int",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "enum",
+    "struct",
+    "fn",
+    "op",
+    "spec",
+    "ghost",
+    "cover",
+    "include",
+    "refines",
+    "semaphore",
+    "rwlock",
+    "cond",
+    "barrier",
+    "chan",
+    "forall",
+    "exists",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "match",
+    "select",
+    "try",
+    "break",
+    "continue",
+    "return",
+    "print",
+    "fence",
+];
+
+/// Whether a word is a keyword everywhere, and so never a name.
+pub fn is_keyword(word: &str) -> bool {
+    token::word(word) != token::TokenKind::Ident
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KEYWORDS;
+    use crate::syntax::token;
+
+    #[test]
+    fn all_words_of_the_lexer_are_there() {
+        for (word, _) in token::KEYWORDS {
+            assert!(KEYWORDS.contains(word), "{word}");
+        }
+    }
+}

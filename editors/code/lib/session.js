@@ -1,0 +1,87 @@
+// A server that is started again when it ends, but not for ever.
+"use strict";
+
+const { Peer } = require("./rpc.js");
+
+/** So many times a server is started again within so many milliseconds. */
+const MOST_RESTARTS = 4;
+const WITHIN = 3 * 60 * 1000;
+
+/**
+ * A server. `spawn` starts its process, `greet(peer)` initializes it, `handlers` are those of
+ * `Peer`, and `onEnd(kind, why)` is called when it ends: `restart`, `given up` or `not started`.
+ */
+class Session {
+  constructor({ spawn, greet, handlers, onEnd, now = Date.now }) {
+    Object.assign(this, { spawn, greet, handlers, onEnd, now });
+    this.restarts = [];
+    this.stopped = false;
+    this.ready = false;
+    this.start();
+  }
+
+  /** Starts the process. `started` is a promise of the peer after its initialization. */
+  start() {
+    const process = this.spawn();
+    const peer = new Peer((bytes) => process.stdin.write(bytes), this.handlers);
+    const over = (why, wasStarted) => {
+      if (this.peer !== peer || peer.ended) return;
+      this.ready = false;
+      peer.end(why);
+      if (!this.stopped) this.recover(why, wasStarted);
+    };
+    Object.assign(this, { process, peer });
+    process.stdin.on("error", () => {
+      // The end of the process says more.
+    });
+    process.stdout.on("data", (bytes) => {
+      try {
+        peer.take(bytes);
+      } catch (error) {
+        process.kill();
+        over(error.message, true);
+      }
+    });
+    process.on("exit", (code, signal) => over(`mazurka has ended (${signal ?? code})`, true));
+    process.on("error", (error) => over(error.message, false));
+    this.started = this.greet(peer).then(() => {
+      this.ready = true;
+      return peer;
+    });
+    // Those who wait for it hear of a failure; without any, it is no failure of the program.
+    this.started.catch(() => {});
+  }
+
+  /** Starts the process again, unless that was done too often. */
+  recover(why, wasStarted) {
+    const now = this.now();
+    this.restarts = this.restarts.filter((time) => now - time < WITHIN);
+    if (!wasStarted) {
+      this.onEnd("not started", why);
+    } else if (this.restarts.length >= MOST_RESTARTS) {
+      this.onEnd("given up", why);
+    } else {
+      this.restarts.push(now);
+      this.start();
+      this.onEnd("restart", why);
+    }
+  }
+
+  /** Sends a notification, unless the server is not ready: it hears of all open files then. */
+  notify(method, params) {
+    if (this.ready) this.peer.notify(method, params);
+  }
+
+  /** Ends the server as the protocol wants it. */
+  async stop() {
+    this.stopped = true;
+    try {
+      await this.peer.request("shutdown", null);
+      this.peer.notify("exit", null);
+    } catch {
+      this.process.kill();
+    }
+  }
+}
+
+module.exports = { MOST_RESTARTS, Session };
