@@ -279,7 +279,7 @@ fn record_run<L: Labels, M: Narrator>(
     match &wanted.plan {
         Plan::Seed(seed) => random = Some(Random::new(*seed)),
         Plan::Schedule(schedule) => {
-            let narrated = tell(narrator, schedule, options, watch);
+            let narrated = tell(narrator, schedule, &Budget::new(&options.limits), watch);
             let (run, reached) = narrated.map_err(PermuteError::Schedule)?;
             (steps, bound) = (run.steps, reached);
             follow(

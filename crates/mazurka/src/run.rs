@@ -136,9 +136,11 @@ impl Program {
     ) -> Result<RunRecord, ReplayError> {
         let start = Instant::now();
         let options = &options.started();
+        // It begins before the time of the machine, so the reason is known if that breaks off a step.
+        let budget = Budget::new(&options.limits);
         let mut machine = front.machine_for_a_run(options);
         let (run, bound) = match plan {
-            Plan::Schedule(schedule) => tell(&mut machine, schedule, options, watch)?,
+            Plan::Schedule(schedule) => tell(&mut machine, schedule, &budget, watch)?,
             Plan::Seed(seed) => {
                 let mut steps = Vec::new();
                 let mut random = Random::new(*seed);
@@ -299,14 +301,13 @@ impl Program {
     }
 }
 
-/// Runs a schedule to its end or to a bound, and describes the run.
+/// Runs a schedule to its end or to a bound of the budget, and describes the run.
 pub(crate) fn tell<M: Narrator>(
     machine: &mut M,
     schedule: &Schedule,
-    options: &Options,
+    budget: &Budget<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<(Run, Option<Bound>), ReplayError> {
-    let budget = Budget::new(&options.limits);
     let mut bound = None;
     let run = machine.narrate_while(schedule, &mut |steps| {
         bound = budget.look(steps_made(steps as u64), watch).break_value();

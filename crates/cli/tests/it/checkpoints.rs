@@ -10,7 +10,10 @@ fn a_stopped_search_can_be_continued() {
     let file = folder.path().join("later.json");
     let explore = |more: &[&str], flag: &str| {
         let mut command = command();
-        command.args(["explore", WRITERS, "--set", "N=7", "--format", "json"]);
+        command.args(["explore", WRITERS, "--format", "json"]);
+        if !more.contains(&"--set") {
+            command.args(["--set", "N=7"]);
+        }
         command.args(more).arg(flag).arg(&file);
         run_command(&mut command, "")
     };
