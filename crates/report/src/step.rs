@@ -187,7 +187,7 @@ mod tests {
           0 can choose more values than are shown
         ");
         let now = Stepped { known: 2, ..now };
-        assert!(stepped(now, &View::default()).starts_with("next_run 2 steps: x = 1\ncan go:\n"));
+        assert!(stepped(now, &View::default()).starts_with("after 2 steps: x = 1\ncan go:\n"));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         };
         now.processes[1].locals = vec![binding("i", "3"), binding("t", "[1, 2]")];
         insta::assert_snapshot!(situation(&now, &View::default()), @r"
-        next_run 1 step: x = 1
+        after 1 step: x = 1
           held: m by server
           0       waits for lock `m`, held by server (line 4)
           server  can go (line 4): i = 3, t = [1, 2]
