@@ -123,7 +123,7 @@ fn the_explained_orders_cause_the_violation() {
         }
         assert!(
             runs.iter().any(|(run, _)| has_orders(run, &orders)),
-            "seed {seed}: no run has_orders {orders:?}\n{text}"
+            "seed {seed}: no run has the orders {orders:?}\n{text}"
         );
         explained += 1;
         if orders.len() < 2 {
