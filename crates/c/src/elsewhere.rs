@@ -90,6 +90,11 @@ impl Machine {
         match *self {}
     }
 
+    /// Whether the search has met accesses that no step orders.
+    pub fn has_raced(&self) -> bool {
+        match *self {}
+    }
+
     /// Returns why the last search stopped early.
     pub fn stopped(&self) -> Option<SearchStop> {
         match *self {}

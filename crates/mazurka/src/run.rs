@@ -136,7 +136,7 @@ impl Program {
     ) -> Result<RunRecord, ReplayError> {
         let start = Instant::now();
         let options = &options.started();
-        // It begins before the time of the machine, so the reason is known if that breaks off a step.
+        // It begins before the machine, so the reason is known if the machine breaks off a step.
         let budget = Budget::new(&options.limits);
         let mut machine = front.machine_for_a_run(options);
         let (run, bound) = match plan {
