@@ -47,7 +47,7 @@ impl<'a> LimitChecks<'a> {
         Self { look, passed: 0 }
     }
 
-    /// Must be called for every edge or state.
+    /// Must be called for every edge or state that a traversal visits.
     #[inline]
     pub fn pass(&mut self) -> ControlFlow<Bound> {
         self.passed += 1;
@@ -144,8 +144,8 @@ impl Graph {
     }
 
     /// Returns the strong component of each state in the graph of the edges `along`. Calls `found`
-    /// with the members of each component, in the order of their numbers, when all its members are
-    /// known. All components that its edges lead to come before it.
+    /// with the members of each component as soon as they are all known. Components are numbered in
+    /// this order, so all components that the edges of a component lead to come before it.
     pub fn components(
         &self,
         along: impl Fn(&Edge) -> bool,

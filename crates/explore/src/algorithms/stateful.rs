@@ -59,8 +59,8 @@ pub(crate) struct Stateful<'a, M: Memory> {
     wait: u32,
 }
 
-/// Minimum number of steps between two branches that are passed on: each costs as much as a few
-/// hundred steps.
+/// Minimum number of steps between two branches that are passed on: passing one on costs as much as
+/// a few hundred steps.
 const BETWEEN_GIFTS: u32 = 1000;
 
 /// A state of the path.
@@ -84,7 +84,8 @@ pub(crate) trait Memory {
     /// The data kept with a state while it is on the path.
     type Mark: Copy + Default;
 
-    /// Handles a state that a run has reached: by which event, and from which marked state.
+    /// Handles the state that the run has reached. `from` holds the mark of the previous state and
+    /// the event that led from it, unless this is the initial state.
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
@@ -102,7 +103,7 @@ pub(crate) trait Memory {
     /// Called before the last step is undone.
     fn leave(&mut self) {}
 
-    /// Returns the transition that has just been executed, from the state met last.
+    /// Returns a fingerprint of the transition that has just been executed from the state met last.
     fn transition<E: Semantics>(&self, _program: &E) -> Option<Fingerprint> {
         None
     }
@@ -117,7 +118,8 @@ pub(crate) trait Memory {
         Vec::new()
     }
 
-    /// Returns the probability that a new state counted as known, after this number of states.
+    /// Returns the probability that some new state was taken for a known one, after this number of
+    /// states.
     fn miss(&self, _states: u64) -> Option<f64> {
         None
     }
@@ -191,7 +193,8 @@ impl<'a, M: Memory> Stateful<'a, M> {
         self.wait = BETWEEN_GIFTS;
         let events = program.events();
         for (depth, node) in self.nodes.iter_mut().enumerate() {
-            // A state from which no process was run would look like a state without successors.
+            // At least one process is run here: otherwise the state would look like one without
+            // successors.
             let (process, outcomes) = if node.next == node.first {
                 return;
             } else if node.next < node.end {
@@ -315,7 +318,7 @@ pub(crate) struct Visits<'a> {
     known: KnownBy,
 }
 
-/// The fingerprint by which a state is known.
+/// The fingerprint under which a state is stored.
 enum KnownBy {
     /// The sum of the parts of the current state.
     Parts(Meter),

@@ -17,8 +17,8 @@
 //! races that have not been met yet may still add branches to a state. The halves are complete from
 //! the start, and races with events of the prefix need not be analysed. The price is that a run may
 //! end blocked at a sleeping process that no race of the part wakes. A sleeping process covers a
-//! sequence only if it is a true initial of it; without this rule traces are lost, as the tests
-//! show at once.
+//! sequence only if its step is in the sequence and can come first there (a true initial); without
+//! this rule traces are lost, as the tests show at once.
 //!
 //! *Which process.* Every choice is correct. If nothing ever conflicts with the step of the
 //! process, the second half has no trace, but an engine does not know that and blocks all its runs.
@@ -34,7 +34,7 @@
 //! - One part for each process that is ready and awake, as in the sleep-set tree: many processes
 //!   sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one worker.
 //! - Two halves by the first process, or by the process with the *most* conflicts, or without the
-//!   run: lastzero(16) had 49 to 75 blocked runs for each 100.
+//!   run that shows conflicts: lastzero(16) had 49 to 75 blocked runs for each 100.
 //! - Tasks that share the upper states of one search; sequences that reverse races are sent to
 //!   these states and inserted after each round of tasks. If a branch counts as asleep as soon as a
 //!   task explores it, traces are lost: a sleeping process may cover a sequence of another branch
@@ -206,8 +206,8 @@ struct Rules {
     freely: bool,
 }
 
-/// Returns the parts of a part. The list is empty if the runs end there or if the part must not be
-/// cut. Returns `None` if there are too many parts.
+/// Returns the parts into which a part is cut. The list is empty if the runs end there or if the
+/// part must not be cut. Returns `None` if there are too many parts.
 fn children<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,

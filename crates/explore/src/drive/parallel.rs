@@ -100,7 +100,7 @@ impl Parts {
         }
     }
 
-    /// Like [`new`](Self::new), for a program that is used afterwards.
+    /// Like [`new`](Self::new), but borrows the program, so that it can be used afterwards.
     pub fn of<E: Execution>(program: &mut E, search: Search<Stateless>) -> Self {
         Self::cut(PARTS, program, search)
     }
@@ -142,8 +142,9 @@ impl Parts {
         })
     }
 
-    /// Explores the remaining parts with some workers. The result includes unfinished parts; they
-    /// also stay among the remaining parts, as if they had not been started.
+    /// Explores the remaining parts with some workers. The result includes the findings of parts
+    /// that were started and not finished. Such parts stay among the remaining parts, as if they
+    /// had not been started.
     pub fn run<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -380,7 +381,7 @@ enum After<'a, 's> {
     Nothing,
     /// Another search may continue with the parts.
     MayGoOn,
-    /// Like `MayGoOn`, and the parts are saved at intervals.
+    /// Another search may continue with the parts, and they are saved at intervals.
     Saved(&'a mut Saver<'s>),
 }
 
@@ -443,7 +444,8 @@ struct Desk<'a> {
     bound: Mutex<Option<Bound>>,
     /// One slot for each worker, and one for all finished parts.
     slots: Vec<Slot>,
-    /// The counts before this search, which has limits of its own.
+    /// The counts of earlier searches of the same space. The limits of this search do not include
+    /// them.
     before: Counts,
 }
 
@@ -665,10 +667,11 @@ impl<'a> Desk<'a> {
 
 /// Takes small blocks of memory of all sizes out of circulation.
 ///
-/// An allocator gives memory that a thread frees to that thread again, even if another thread
-/// allocated it, as the parent thread does for what it passes to a new one. So small vectors of two
-/// workers, written at each step, may share a cache line: two workers on writers(10) then took 1.2
-/// to 2.5 times the CPU time.
+/// When a thread frees memory, the allocator later gives it to that thread again, even if another
+/// thread had allocated it. A new thread frees what its parent allocated and passed to it. So small
+/// vectors of two workers, written at each step, may lie in one cache line: two workers on
+/// writers(10) then took 1.2 to 2.5 times the CPU time. While the caller holds the result, such
+/// blocks are not reused.
 pub(super) fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes

@@ -48,7 +48,8 @@ pub(crate) struct Branch {
     prefix: Schedule,
     /// The process that makes it.
     pub process: ProcessPath,
-    /// The first outcomes to try; `None` for all.
+    /// The outcomes to try first: another worker has tried the earlier ones. `None` to try all
+    /// outcomes.
     pub outcomes: Option<SmallVec<[i64; 1]>>,
 }
 

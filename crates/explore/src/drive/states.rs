@@ -31,7 +31,7 @@ const SEGMENT_BITS: u32 = 8;
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
 /// Number of bits that distinguish states.
 const BITS: u32 = 64 + SEGMENT_BITS;
-/// The least length of a segment that is used.
+/// The least length of a segment that holds a state.
 const LEAST: usize = 64;
 /// While all workers pause, every segment of at most this length that is half full grows, too.
 const SHORT: usize = 1 << 11;
@@ -68,8 +68,8 @@ pub(crate) struct StateTable {
 // lock orders the accesses before and after.
 unsafe impl Sync for StateTable {}
 
-/// A worker that uses a table. Another worker can enlarge a segment only when each `Active` is
-/// dropped or rests.
+/// A worker that uses a table. A worker can enlarge a segment only when all other workers have
+/// dropped their `Active` or rest.
 pub(crate) struct Active<'a> {
     table: &'a StateTable,
 }

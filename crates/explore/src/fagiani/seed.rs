@@ -43,8 +43,8 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// The last access of a process to a cell, as one more than the index of the step; 0 if there is
-/// none.
+/// The last steps of a process that access a cell and that change it. Each is stored as one more
+/// than its index among the steps of the process; 0 if there is none.
 #[derive(Clone, Copy, Debug)]
 struct LastAccesses {
     process: ProcessId,

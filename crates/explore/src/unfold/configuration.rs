@@ -7,10 +7,10 @@
 //! conflict ↗.)
 //!
 //! In a replicated net a reader and a taker of the same condition are in conflict unless the read
-//! is a cause of the write. Each event stores the number of its causes that read a condition that
-//! it takes; if the set contains more readers, there is a conflict. In the contextual net no cycle
-//! is possible if the counts are equal: if there are no further readers, causality alone orders the
-//! set.
+//! is a cause of the write. Each event stores, for each condition that it takes, the number of its
+//! causes that read this condition. If the set contains more readers of the condition, there is a
+//! conflict. In the contextual net more readers are no conflict, but only with them a cycle is
+//! possible: without them, causality alone orders the set.
 
 use super::net::{NONE, Net, NetKind};
 

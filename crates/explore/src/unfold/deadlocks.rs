@@ -20,10 +20,11 @@
 //! before it must have ended: otherwise the deadlock would be found once for each waiting process.
 //!
 //! With inputs a step may *stay*: it decides a condition, and then must wait for the end of a
-//! process. The net does not order such an event with that end. In a replicated net the end would
-//! have to be distinguished by the preceding stays. Only when a step has been made is it known
-//! whether it ends its process and so must claim the end. So where conditions decide, the callers
-//! run each deadlock, and discard it if the run is not deadlocked.
+//! process. Such an event must come before that end, but the net does not order the two. To order
+//! them, each event that may end its process would have to claim the end, and only when a step has
+//! been made is it known whether it ends its process. In a replicated net the end would also have
+//! to be distinguished by the stays before it. So where conditions decide, the callers run each
+//! deadlock, and discard it if the run is not deadlocked.
 
 use std::ops::ControlFlow;
 

@@ -2,9 +2,10 @@
 //!
 //! Thesis, sections 3.3 and 5.3. Both nets are stored as the contextual one: a place (a variable,
 //! an element, a lock) has one condition for each event that wrote it, and a reader does not
-//! consume it. Place replication differs only in the identity of events: there a write takes the
-//! copy of every process, so the reads before it distinguish it; in the contextual net they do not.
-//! So the copies need not be stored, only counted ([`Net::conditions`]).
+//! consume it. Place replication differs only in the identity of events. With it, a write takes the
+//! copy of every process, so a write after a read and the same write without the read are two
+//! events; in the contextual net they are one event. So the copies need not be stored, only counted
+//! ([`Net::conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|

@@ -257,8 +257,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Whether it depends on conditions over inputs which events an extension has, or whether it is
-    /// reachable.
+    /// Whether conditions over inputs decide which events an extension has, or whether the
+    /// extension is reachable.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
         self.tested.session.program.has_conditions() && {
@@ -481,8 +481,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             assert!(possible, "a schedule of the net cannot be followed");
             let end = End::classify(session.program);
             if end != End::Deadlock && session.program.has_conditions() {
-                // The step in which a process keeps waiting may have been made too late
-                // (`deadlocks`).
+                // This run is not deadlocked: a step in which a process stays may have been made
+                // too late (see the head of `deadlocks`).
                 continue;
             }
             let run = || Schedule::from_run(session.program.events(), session.program.processes());

@@ -156,8 +156,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let end = End::classify(self.session.program);
             if end != End::Deadlock && self.conditional {
-                // The step in which a process keeps waiting may have been made too late
-                // (`deadlocks`).
+                // This run is not deadlocked: a step in which a process stays may have been made
+                // too late (see the head of `deadlocks`).
                 continue;
             }
             let run = || {

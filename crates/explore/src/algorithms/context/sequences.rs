@@ -3,9 +3,9 @@
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
 //! states after it. If a step of the sequence is made, it is removed from the sequence. If a step
 //! outside the sequence is made and is independent of all remaining steps, it adds the same amount
-//! to the expected final sum as to the current sum. Any other step *suspends* the sequence: when it
-//! continues, the expected sum is computed by making the rest of the sequence first and then the
-//! steps made since the suspension.
+//! to the expected final sum as to the current sum. Any other step *suspends* the sequence. When a
+//! later step continues it, the expected sum is computed on a [`Trip`](super::trip::Trip): the rest
+//! of the sequence is made first, and then the steps made since the suspension.
 //!
 //! The order of the steps does not matter. It matters only that all of them have been made and
 //! which state they lead to. So a sequence is a set of steps, with an order in which they can be
@@ -70,7 +70,8 @@ struct Sequence {
     places: Vec<usize>,
     /// The sequence with all of its steps remaining.
     whole: Followed,
-    /// Whether the states themselves have been compared, and differed.
+    /// Whether the states at the end of the sequence have been compared, not only their sums, and
+    /// differed.
     compared: bool,
 }
 
@@ -86,7 +87,7 @@ pub(super) struct Followed {
     left: u64,
     /// Number of remaining steps.
     length: u32,
-    /// The process of the first remaining step.
+    /// The process that makes the first remaining step.
     first: ProcessId,
     /// The processes of the remaining steps, as bits; several processes may share a bit.
     processes: u64,

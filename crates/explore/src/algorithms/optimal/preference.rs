@@ -2,10 +2,10 @@
 //!
 //! Every choice leads to the same traces, but not with the same number of steps: the steps after a
 //! reversed race are run again for each of its orders. So steps that race with nothing should come
-//! first, and processes that race with each other should be neighbours: then few unrelated steps
-//! follow a reversal. The first run shows which processes race and which steps cannot race: those
-//! that release locks, that read what no other process changes, or that write what no other process
-//! touches.
+//! first, and processes that race with each other should be run one right after the other: then few
+//! unrelated steps follow a reversal. The first run shows which processes race and which steps
+//! cannot race: those that release locks, that read what no other process changes, or that write
+//! what no other process touches.
 //!
 //! *An order, never a filter.* One run does not show the steps of a process in another run: a child
 //! that ends immediately in the first run may make steps in another. So the first run only gives a
