@@ -75,7 +75,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Returns the condition of a process.
+    /// Returns the life state of a process.
     pub fn life(&self, process: Process) -> Life {
         let thread = self.threads.get(process as usize);
         thread.map_or(Life::Unborn, |thread| thread.life)

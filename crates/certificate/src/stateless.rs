@@ -107,9 +107,10 @@ impl Event {
 }
 
 impl Event {
-    /// Whether a conflicting later step could have come before this event. The step did not have to
-    /// wait, and has touched `locks`. It could not if both conflict only in locks that the step has
-    /// released and that both have actually acquired or released.
+    /// Whether a later step, which conflicts with this event, could have come before it. The step
+    /// did not have to wait, and has touched `locks`. It could not have come before if the two
+    /// conflict only in locks that the step has released and that both have actually acquired or
+    /// released.
     fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
         let is_only_claimed = |lock: u32| {
             let touched_by_both = self.locks.contains(&lock) && locks.contains(&lock);

@@ -14,7 +14,7 @@ pub struct Outcome {
 /// The outcomes of one step, in the order of its `choose` expressions.
 pub type Outcomes = Vec<Outcome>;
 
-/// Something that halts a process, other than its end.
+/// The kind of a mishap, which halts a process before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MishapKind {
     /// An assertion, an invariant, a division by zero, …: a failure of the program.
@@ -126,16 +126,17 @@ pub struct Event {
     pub enabled_by: Vec<Enabling>,
     /// The mishaps of the event.
     pub mishaps: Vec<Mishap>,
-    /// The other process of a data race: without its last step before this event, the event would
-    /// not have failed, although nothing orders the two.
+    /// If the event is the second of a data race: the process of the first. Without the last step
+    /// of that process before this event, the event would not have failed, although nothing orders
+    /// the two.
     pub races_with: Option<ProcessId>,
     /// The strongest reason why the step may have to wait.
     pub wait: Wait,
     /// Whether it is known to satisfy [`is_plain`](Event::is_plain). Most events satisfy it, and
     /// the code that creates them often knows that.
     pub plain: bool,
-    /// Whether the process has only found that it must wait, given the values that the path
-    /// condition now allows. If all values are known, there are no such steps.
+    /// Whether the step has only decided a condition over unknown values, after which its process
+    /// must wait. If all values are known, there are no such steps.
     pub stayed: bool,
 }
 
@@ -160,7 +161,8 @@ impl Event {
         }
     }
 
-    /// Turns this into an event that claims and touches only this access. Its memory is kept.
+    /// Turns this into an event that claims and touches only this access. Its vectors keep their
+    /// memory.
     #[inline]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
         // A plain event leaves the rest empty.
@@ -194,7 +196,7 @@ impl Event {
             && self.enabled_by.is_empty()
     }
 
-    /// Turns this into an event without accesses. Its memory is kept.
+    /// Turns this into an event without accesses. Its vectors keep their memory.
     #[inline]
     pub fn reset(&mut self, process: ProcessId, number: u32) {
         self.clear_rare();

@@ -134,8 +134,8 @@ impl ProcessTable {
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         let words = path.0.iter().map(|&k| u64::from(k) + 1);
-        // The last word is not a number of a process. Otherwise a word after a name could be taken
-        // for a part of it.
+        // The last word ends the name: no process has this number. Without it, a word that follows
+        // the name in a fingerprint could be taken for a part of the name.
         let words = words.chain([u64::MAX]);
         self.names
             .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));

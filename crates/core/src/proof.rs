@@ -162,7 +162,7 @@ pub enum RuleRecord {
     Schedule {
         /// One for each thread.
         steps: Vec<StepRecord>,
-        /// Whether some process can continue, if this was a question.
+        /// The question whether some process can continue, if it was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },

@@ -6,8 +6,8 @@
 //! independently of the others.
 //!
 //! If values are unknown, a condition over them is a step of its own, a decision of the graph, and
-//! one machine makes the steps of all threads. A step that makes a decision in addition to its
-//! access, as a guard over such a value would, counts as a step that does several things.
+//! one machine makes the steps of all threads. A step that does several things, for example a guard
+//! that reads a cell and makes a decision, is not supported: the search gives up.
 
 use mazurka_core::{
     Access, AccessKind, Claims, Mishap, MishapKind, ProcessId, Status, Wait, WeakMemory,
@@ -466,7 +466,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let thread = made.thread();
         self.answered[thread.index()] -= 1;
         if !APART {
-            // When a spawn is taken back, its thread may become another one.
+            // When a spawn is taken back, the number of its thread may be given to another process
+            // later.
             self.known.iter_mut().for_each(Vec::clear);
         }
         match made {

@@ -127,7 +127,8 @@ impl Schedule {
         self
     }
 
-    /// Returns the steps of the first events of each thread, `until` of each.
+    /// Returns the steps of the first events of each thread; `until` has their number for each
+    /// thread.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Order::new(graph, until, last);
         let mut steps = Vec::new();

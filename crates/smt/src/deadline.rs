@@ -20,6 +20,7 @@ pub struct Deadline {
     /// The start. All other times are nanoseconds after it.
     start: Instant,
     end: Option<Arc<AtomicU64>>,
+    /// Set from outside to make the deadline pass at once.
     told: Option<Arc<AtomicBool>>,
     /// Until this time, `told` is ignored.
     deaf_until: Arc<AtomicU64>,

@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the readable form of a formula; Returns `None` if the solver cannot decide enough
+    /// Returns the readable form of a formula, or `None` if the solver cannot decide enough
     /// queries, or if the form has too many parts.
     ///
     /// ```

@@ -90,7 +90,7 @@ pub enum Failure {
     },
     /// Threads wait for ever.
     Deadlock,
-    /// Two accesses, each a thread and the index of its event, are unordered.
+    /// Two accesses are unordered. Each is given by its thread and the index of its event.
     Race {
         /// The location.
         loc: Loc,
@@ -238,8 +238,8 @@ pub trait Visitor<P> {
     /// Called at the end of an execution. Break stops the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
 
-    /// Called when a thread has failed, or two accesses race, after these steps. It is called for
-    /// each execution that continues from there, even though it is the same failure.
+    /// Called when a thread has failed, or two accesses race, after these steps. If several
+    /// executions continue from there, it is called again for each of them.
     fn fails(&mut self, _program: &mut P, _failure: Failure, _steps: &dyn Fn() -> Schedule) {}
 
     /// Called when a limit has cut off an execution that has made these steps.

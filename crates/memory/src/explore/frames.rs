@@ -24,7 +24,7 @@ pub(super) enum Frame {
 pub(super) struct OpenChoice {
     pub(super) frame: Frame,
     pub(super) taken: u32,
-    /// Whether the other alternatives are not to be taken.
+    /// Whether the search must not take the other alternatives.
     pub(super) closed: bool,
 }
 
@@ -127,10 +127,10 @@ pub(super) struct ReadFrame {
     floor: u32,
     /// One more than the next position.
     next: u32,
-    /// Whether to try it as stuck in the end.
+    /// Whether the read is also tried as stuck, after all writes.
     stuck: bool,
-    /// The effects of the values from the first floor on, if the program would have to be run again
-    /// to compute them later.
+    /// The effects of the values at the positions from `first` on. They are stored only if the
+    /// program would have to be run again to compute them later; otherwise the list is empty.
     effects: Vec<Effect>,
     first: u32,
 }
@@ -164,7 +164,7 @@ impl ReadFrame {
         self.effects.get(at as usize).copied()
     }
 
-    /// Restricts it to these positions.
+    /// Restricts the read to these positions.
     pub(super) fn within(self, floor: u32, end: u32) -> Self {
         Self {
             floor,
@@ -189,12 +189,12 @@ impl ReadFrame {
         possible.then(|| self.within(position, position + 1))
     }
 
-    /// Makes it wait for ever.
+    /// Makes the read wait for ever.
     pub(super) fn only_stuck(self) -> Self {
         self.within(0, 0).parked(true)
     }
 
-    /// Sets whether it waits at the end of the execution.
+    /// Sets whether the read is also tried as stuck.
     pub(super) fn parked(self, stuck: bool) -> Self {
         Self { stuck, ..self }
     }
@@ -213,7 +213,8 @@ pub(super) struct WriteFrame {
     pub(super) revisit: Option<Revisit>,
 }
 
-/// The read that is revisited, or the first that may be: reads are examined in the order of slots.
+/// The read that is being revisited, or the next one to examine: reads are examined in the order of
+/// slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Revisit {
     pub(super) read: Slot,
@@ -404,8 +405,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             return ControlFlow::Continue(false);
         }
         if let (true, Effect::Write(value)) = (event.kind.reads_exclusively(), effect) {
-            // Whether it races is checked when it has written: until then the graph may turn out
-            // inconsistent.
+            // Races of the update are checked when it has written: until then the graph may turn
+            // out inconsistent.
             self.urgent = Some((event.thread, value));
             return ControlFlow::Continue(true);
         }
