@@ -209,8 +209,8 @@ impl<'a> Machine<'a> {
         Ok((state, made))
     }
 
-    /// Makes the step of a live process. If it is impossible, the state has no meaning afterwards,
-    /// and the processes that it would have started get no numbers.
+    /// Makes the step of a live process. If the step is impossible, `state` is meaningless
+    /// afterwards, and no process gets a number.
     pub fn step(
         &mut self,
         state: &mut State,

@@ -126,9 +126,8 @@ pub struct Event {
     pub enabled_by: Vec<Enabling>,
     /// The mishaps of the event.
     pub mishaps: Vec<Mishap>,
-    /// If the event is the second of a data race: the process of the first. Without the last step
-    /// of that process before this event, the event would not have failed, although nothing orders
-    /// the two.
+    /// If the event is the second of a data race: the process of the first. The event failed
+    /// because of the last step of that process before it, and nothing orders these two steps.
     pub races_with: Option<ProcessId>,
     /// The strongest reason why the step may have to wait.
     pub wait: Wait,
@@ -174,8 +173,8 @@ impl Event {
         overwrite(&mut self.touched, access);
     }
 
-    /// Whether the event only reads or writes one cell: its claims are that one access, it waits
-    /// for nothing, chooses nothing, and neither starts processes nor waits for their end.
+    /// Whether the event only reads or writes one cell. Then its only claim is that access. It does
+    /// not wait, chooses nothing, starts no process, and waits for the end of none.
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};

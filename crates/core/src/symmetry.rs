@@ -14,10 +14,9 @@ use crate::{Fingerprint, ProcessId};
 
 /// A program with interchangeable members, in one of its states.
 ///
-/// Members are numbered from 0, group by group. For every permutation p of members
-/// there is a state p·s, which the program can reach if it can reach the state s, and with the
-/// labelling `l ∘ p⁻¹` the state p·s has the same [`image`](Symmetric::image) as s with the
-/// labelling l.
+/// Members are numbered from 0, group by group. For every permutation p of members and every state
+/// s there is a state p·s. The program can reach p·s if it can reach s. With the labelling `l ∘
+/// p⁻¹`, p·s has the same [`image`](Symmetric::image) as s with the labelling l.
 pub trait Symmetric {
     /// Returns the number of members of each group, at least two.
     fn groups(&self) -> &[u32];

@@ -44,8 +44,8 @@ const TRIED: usize = 8;
 struct NextStep {
     /// Its action.
     action: Option<Action>,
-    /// The cell that it claims, and how, if it claims one; the outer level is none if that is not
-    /// known yet.
+    /// The cell that it claims, and the kind of access. The inner option is `None` if it claims no
+    /// cell, the outer one if this is not known yet.
     claim: Option<Option<(u32, AccessKind)>>,
     /// Its effects for the values that were tried last.
     effects: [Option<(Value, Effect)>; TRIED],

@@ -38,8 +38,8 @@ impl Default for Effort {
 
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
-/// A query with more constraints than this is not a growing path condition: it is decided once, by
-/// a separate solver, and the decorators neither store nor inspect it.
+/// A query with more constraints than this is not a growing path condition. It is decided by a
+/// separate solver, which is then dropped, and the decorators pass it on as it is.
 pub(crate) const MANY: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.

@@ -415,8 +415,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns how far a number can move from a value, up or down, such that all values in between
-    /// contradict `around`. Returns `None` if there is no limit, or if the limit is that of the
-    /// sort.
+    /// contradict `around`. Returns `None` if only the sort limits the number, or nothing.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);

@@ -56,7 +56,7 @@
 //! Tried and dropped, because random programs lost traces:
 //! - if p sleeps: to use the past of p before its step instead of the past of the step;
 //! - if p is not ready: to use the initials of notdep(i, S).p, as in Source-DPOR. A process that
-//! only happens to run before p need not start w, and the argument becomes circular.
+//!   only happens to run before p need not start w, and the argument becomes circular.
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 

@@ -1,11 +1,11 @@
 //! Fair infinite runs: the parts of a state graph in which such a run can stay, and a short run to
 //! show.
 //!
-//! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
-//! specification*, POPL 1985, on justice (weak fairness); Emerson and Lei, *Modalities for model
-//! checking: branching time logic strikes back*, Science of Computer Programming 8, 1987, on strong
-//! fairness: a strong component that is not fair as a whole is decomposed (the emptiness test of
-//! Streett automata).
+//! Weak fairness (justice) is decided as in Lichtenstein and Pnueli, *Checking that finite state
+//! concurrent programs satisfy their linear specification*, POPL 1985. Strong fairness is decided
+//! as in Emerson and Lei, *Modalities for model checking: branching time logic strikes back*,
+//! Science of Computer Programming 8, 1987: a strong component that is not fair as a whole is
+//! decomposed (the emptiness test of Streett automata).
 //!
 //! | paper | here |
 //! |---|---|

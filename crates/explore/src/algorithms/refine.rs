@@ -102,8 +102,8 @@ pub fn refine<A: Semantics, B: Semantics>(
     }
 }
 
-/// Returns how a run deviates from all runs of the specification. Returns `None` if it does not
-/// deviate, or if the limits do not suffice to find out.
+/// Returns how a run deviates from all runs of the specification. The result is `None` if the run
+/// does not deviate, or if a limit ends the check.
 pub fn exceeds<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
     specification: Observed<'_, B>,

@@ -17,9 +17,10 @@
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
 //! together. Nothing is run from a state where a false `assume` has halted a process: every run
-//! that counts exists without that step, too. If a run may return to a state and livelocks or
-//! [temporal](crate::algorithms::temporal) properties are searched, all processes are run and the
-//! graph of states is recorded ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
+//! that counts exists without that step, too. Livelocks and violations of
+//! [temporal](crate::algorithms::temporal) properties are searched only if a run may return to a
+//! state. Then all processes are run and the graph of states is recorded
+//! ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
 //! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing
 //! transitions that were executed.
 //!

@@ -490,10 +490,9 @@ impl<'a> Ledger<'a> {
             .iter()
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
         let mut run = program.whole();
-        // If the past of the failure contains the second event of a data race, it must contain the
-        // first event, too, although the two are not ordered otherwise: in the other order, another
-        // process may be halted, or none. So the order of each race is added here, and only for
-        // this failure.
+        // The two events of a data race are not ordered. But if the past of the failure contains
+        // the second one, it must also contain the first: in the other order, another process may
+        // be halted, or none. So the order of each race is added here, and only for this failure.
         let mut ordered = Vec::new();
         if let FailurePast::Of(at) = past
             && run[..=at].iter().any(|event| event.races_with.is_some())

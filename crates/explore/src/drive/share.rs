@@ -3,8 +3,8 @@
 //! All workers put the states that they meet into one [table](crate::drive::states). A state is
 //! expanded by the worker that has inserted it. A worker explores depth first. When another worker
 //! is idle, a busy worker gives away the branch nearest to the start of its path, as the steps that
-//! lead there (*lazy splitting* of Lipton and Mehlhorn; Blumofe, Leiserson, JACM 1999, on work
-//! stealing, explain why the oldest branch is best). Branches wait in a lock-free queue.
+//! lead there (*lazy splitting* of Lipton and Mehlhorn). Blumofe and Leiserson explain why the
+//! oldest branch is best (work stealing, JACM 1999). Branches wait in a lock-free queue.
 //!
 //! Results do not depend on the number of workers. A state alone determines the steps that are run
 //! from it, so the states, the steps between them and all counts are always the same. Only the

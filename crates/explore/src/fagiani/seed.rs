@@ -199,7 +199,8 @@ impl Seed {
     }
 
     /// Returns the outcomes with which to repeat the step of an event, so that it has the recorded
-    /// outcomes. Returns `None` if these are impossible or if the event already has them.
+    /// outcomes. The result is `None` if the event has the recorded outcomes already, or cannot
+    /// have them.
     pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);

@@ -21,8 +21,8 @@
 //!
 //! Deviations. An event touches the places that its step *claims* (errata E2), any number of them:
 //! a guard is a read of its variables, and an atomic block is one event with all of its accesses.
-//! This is correct because dependence is defined by claims, too: two steps commute if and only if
-//! they share no condition that one of them takes, so the maximal configurations are the traces. A
+//! This is correct because dependence is defined by claims, too: two steps are dependent exactly if
+//! they share a condition that one of them takes. So the maximal configurations are the traces. A
 //! held lock has a condition too, instead of none, so that every place is always marked and locks
 //! need no rules of their own. The end of a process that was started by another one is a place,
 //! which its last event writes and a join reads.

@@ -171,8 +171,8 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         }
     }
 
-    /// Tries moves. If they show the violation, returns the moves that were actually made, without
-    /// those that do not lead to it.
+    /// Tries moves. If they show the violation, returns the moves that were actually made and that
+    /// lead to it.
     pub fn attempt(&mut self, moves: &[Move], violation: &Violation) -> Option<Vec<Move>> {
         self.try_moves(moves, violation);
         if !self.shows(violation) {

@@ -34,10 +34,10 @@
 //! - *Maximality*: the paper also checks that the write of a removed read is in Previous. Here this
 //!   check is left out. A write that is not in Previous is removed too, and it is not maximal,
 //!   because the read is in its own Previous.
-//! - *Candidates*: of the reads of a location, a write considers only those that read the last
-//!   write in mo that is in its prefix, or a later one: others are not maximal (revisit.rs). So if
-//!   threads access a location one after the other, the work does not grow with the number of pairs
-//!   of accesses.
+//! - *Candidates*: let w be the last write of the location, in mo, that is in the prefix of the
+//!   revisiting write. Only the reads that read w or a later write are considered: others are not
+//!   maximal (revisit.rs). So if threads access a location one after the other, the work does not
+//!   grow with the number of pairs of accesses.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule

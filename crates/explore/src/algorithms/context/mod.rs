@@ -218,7 +218,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
                     self.base.mark_rivals(&rivals);
                 }
                 rivals.keep_all(&self.open);
-                // A state's wants were added while some process was outside its backtrack set.
+                // Only a state with an idle process can get a want. If it has wants already, it had
+                // such a process when they were added.
                 let (base, wants, open) = (&self.base, &mut self.wants, &mut self.open);
                 for_each(&rivals, |at| {
                     if wants.has(at) || base.idle(at).next().is_some() {

@@ -25,8 +25,8 @@ use crate::relations::catalogue::{Catalogue, single};
 pub(super) const MOST_STEPS: usize = 64;
 /// Limit on the number of sequences that start from one state.
 const MOST_SEQUENCES: usize = 256;
-/// A sequence is discarded if it is suspended for more steps than this, or if more steps of it
-/// remain.
+/// A suspended sequence is discarded when its remaining steps and the steps since its suspension
+/// are more than this.
 const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
@@ -54,6 +54,7 @@ impl SequenceStep {
         }
     }
 
+    /// Whether an event repeats the step: it has the same outcomes and the same claims.
     fn is(&self, event: &Event, claims: u32) -> bool {
         let values = event.outcomes.iter().map(|outcome| outcome.value);
         self.claims == claims && self.outcomes.iter().copied().eq(values)
@@ -123,8 +124,8 @@ impl Followed {
         self.length
     }
 
-    /// Whether the sequence is not suspended, or suspended only for a few steps, when the search
-    /// leaves a state of depth `from`.
+    /// Whether to hand the sequence down from the state at depth `from`: it is not suspended, or
+    /// its remaining steps and the steps since its suspension are few.
     #[inline]
     fn is_worth_while(&self, from: usize) -> bool {
         self.since == NEVER || self.length + (from as u32 - self.since) < MOST_AHEAD
@@ -190,6 +191,7 @@ pub(super) struct Sequences {
     mismatched: Vec<Followed>,
     /// Whether a sequence handed down to the last state may have a single step left.
     single: bool,
+    /// The greatest number of sequences stored at any time.
     most: usize,
 }
 
@@ -366,8 +368,8 @@ impl Sequences {
         followed.is_worth_while(from).then_some(followed)
     }
 
-    /// Returns the suspended sequences that the last step continues: first those that it completes,
-    /// then those that were suspended last.
+    /// Returns the suspended sequences that the last step continues: first those that it completes;
+    /// among the others, those that were suspended last come first.
     pub fn resumable(&mut self) -> Vec<SuspendedSequence> {
         let mut resumable = std::mem::take(&mut self.resumable);
         resumable.sort_by_key(|suspended| {

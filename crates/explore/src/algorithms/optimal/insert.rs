@@ -1,6 +1,6 @@
-//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race is inserted
-//! into a wakeup tree as far down as it can follow existing branches, and becomes a new branch
-//! where it cannot.
+//! Insertion into a wakeup tree: insert_\[E\](v, wut(E)) of JACM 2017, section 7. The sequence v
+//! that reverses a race follows the existing branches of the tree as far as it can. Where it
+//! cannot, the rest of it becomes a new branch.
 
 use mazurka_core::Event;
 

@@ -43,14 +43,15 @@
 //!   reversal. So all ready processes are tried in the state before every event that conflicts with
 //!   a guarded step, made or waiting, and is not in the program past of that step. Sleep sets
 //!   prevent that a trace is explored twice, but some runs may end blocked; for programs without
-//!   guards no run does. Why no run is missed: let w be a run from E that is missed, p an explored
-//!   step at E that is not a weak initial of w, and q's step in w the first that depends on p. If
-//!   that step is guarded, every run through E·p contains it too, made or waiting, with p not in
-//!   its program past, and E is expanded. If it is not guarded, the paper's argument applies. In
-//!   this argument p covers w only if its step is in w: a *true* initial. So some sleeping
-//!   processes are `inherited`: they cover v only if their step is in v, and not if it merely could
-//!   come before all of v. These are the processes whose step conflicts with a guarded step, and
-//!   those that still sleep where a wakeup sequence ends (which never happens in the paper).
+//!   guards no run does. Why no run is missed: suppose that a run w from E is missed. Let p be an
+//!   explored step at E that is not a weak initial of w, and let q be the process that makes the
+//!   first step in w that depends on p. If that step is guarded, every run through E·p contains it
+//!   too, made or waiting, with p not in its program past, and E is expanded. If it is not guarded,
+//!   the paper's argument applies. In this argument p covers w only if its step is in w: a *true*
+//!   initial. So some sleeping processes are marked as `inherited`. Such a process covers v only if
+//!   its step is in v; it is not enough that the step could come before all of v. These are the
+//!   processes whose step conflicts with a guarded step, and those that still sleep where a wakeup
+//!   sequence ends (which never happens in the paper).
 //! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
 //!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
 //!   depends on. The other outcomes are explored in the same state. If the step with such an
@@ -135,12 +136,16 @@ struct Reversal<S> {
 #[derive(Debug)]
 pub(crate) struct Optimal<S> {
     order: Order<S>,
+    /// The states on the path.
     nodes: Vec<SearchNode>,
+    /// The sleeping processes of all states on the path, one state after the other.
     sleepers: Vec<NextStep>,
+    /// The ready processes of all states on the path, if they are stored.
     ready: Vec<ProcessId>,
     forest: Forest,
     /// The claims of sleeping processes and of branches.
     catalogue: Catalogue,
+    /// The lists of outcomes met so far. The index of a list is its [`Key`].
     outcomes: Vec<SmallVec<[i64; 1]>>,
     /// The outcomes with which processes on the path must be run next.
     again: Vec<SmallVec<[i64; 1]>>,
