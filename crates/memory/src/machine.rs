@@ -58,7 +58,9 @@ struct NextStep {
 pub struct Threads<M, const APART: bool> {
     /// One machine for each thread, or one for all.
     machines: Vec<M>,
+    /// For each machine, the changes that answers have made, in order.
     logs: Vec<Vec<AnswerChange>>,
+    /// The initial value of each cell.
     initial: Vec<Value>,
     initial_threads: u32,
     /// The locks that each thread holds.

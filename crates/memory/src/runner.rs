@@ -17,6 +17,7 @@ pub(crate) struct Runner<P> {
     actions: Vec<Option<Action>>,
     /// Threads to run, and up to how many events.
     open: Vec<(ThreadId, u32)>,
+    /// For each thread, the number of answers to keep, while threads are taken back.
     answers: Vec<u32>,
     /// Accesses that a thread makes again.
     known: Vec<Known>,

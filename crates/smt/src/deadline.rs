@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 pub struct Deadline {
     /// The start. All other times are nanoseconds after it.
     start: Instant,
+    /// The deadline; `None` if there is none.
     end: Option<Arc<AtomicU64>>,
     /// Set from outside to make the deadline pass at once.
     told: Option<Arc<AtomicBool>>,

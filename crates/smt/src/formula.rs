@@ -56,6 +56,7 @@ pub struct Reader<'a> {
     /// The assumption.
     given: Term,
     go_on: &'a mut dyn FnMut() -> bool,
+    /// Number of queries that may still be made.
     left: u32,
 }
 

@@ -20,6 +20,7 @@ use crate::{Sort, Term, TermNode, Terms};
 #[derive(Clone, Copy, Default)]
 struct LinearForm {
     plus: Option<Term>,
+    /// The free variable that is subtracted, if there is one.
     minus: Option<Term>,
     rest: u128,
 }

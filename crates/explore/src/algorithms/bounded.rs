@@ -22,6 +22,7 @@ use crate::drive::table::Table;
 #[derive(Debug, Default)]
 pub(crate) struct Bounded<M> {
     inner: M,
+    /// For each state, the smallest depth at which it was met.
     depths: Table<(Fingerprint, u64)>,
 }
 

@@ -334,6 +334,7 @@ impl Parts {
 /// The processes that still need a turn in a cycle, and those that have had one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Turns {
+    /// The processes that still need a turn, sorted.
     pending: SmallVec<[ProcessId; 8]>,
     /// Used for strong fairness: a process that becomes ready later needs a turn, too.
     done: SmallVec<[ProcessId; 8]>,

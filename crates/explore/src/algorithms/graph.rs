@@ -28,6 +28,7 @@ pub(crate) struct Edge {
 /// States, numbered from 0 (the initial one), and the steps between them.
 #[derive(Debug)]
 pub(crate) struct Graph {
+    /// The edges, by the state that they leave, then by process.
     edges: Vec<Edge>,
     /// For each state, the index of its first edge; and one more entry at the end.
     first: Vec<u32>,
@@ -39,6 +40,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Checks the limits at intervals.
 pub(crate) struct LimitChecks<'a> {
     look: &'a mut dyn FnMut() -> ControlFlow<Bound>,
+    /// Number of edges or states since the last check.
     passed: u32,
 }
 

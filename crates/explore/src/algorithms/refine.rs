@@ -193,8 +193,11 @@ struct SpecificationStates<'a, 'w, B: Semantics> {
     budget: Budget<'a>,
     watch: &'a mut Watch<'w>,
     states: Vec<SpecState<B::State>>,
+    /// The number of each known state, by its fingerprint and values.
     known: FxHashMap<(Fingerprint, Values), u32>,
+    /// The sets of states, by number. Each is sorted.
     sets: Vec<Rc<[u32]>>,
+    /// The number of each set.
     set_ids: FxHashMap<Rc<[u32]>, u32>,
     /// For a set and the values after an observed step: the set that the step leads to.
     moves: FxHashMap<(u32, Values), Option<u32>>,
@@ -365,9 +368,11 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
 struct Pair<S> {
     state: S,
     values: Values,
+    /// The number of the set of states of the specification.
     set: u32,
     /// The previous pair, and the step from it; `None` for the first pair.
     by: Option<(u32, ScheduledStep)>,
+    /// Number of steps from the initial state.
     depth: u64,
 }
 

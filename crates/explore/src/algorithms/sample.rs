@@ -64,6 +64,7 @@ pub struct Walks<L> {
     random: Random,
     /// Number of walks to make; `None` if only the limits of the search end the sample.
     most: Option<u64>,
+    /// Number of walks that have ended.
     ended: u64,
     /// Whether a walk has begun and not ended.
     walking: bool,

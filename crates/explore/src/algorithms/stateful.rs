@@ -49,6 +49,7 @@ pub(crate) struct Stateful<'a, M: Memory> {
     nodes: Vec<MarkedNode<M::Mark>>,
     /// The processes to run from the states of the path, one state after the other.
     todo: Vec<ProcessId>,
+    /// Whether the last state was known when it was met.
     known: bool,
     /// The number of states met.
     states: u64,

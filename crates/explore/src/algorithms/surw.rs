@@ -65,10 +65,13 @@ pub struct Selective {
     walking: bool,
     /// The objects touched, in the order in which they were met first.
     objects: Vec<ObjectAccesses>,
+    /// The index in `objects` of each range of cells.
     numbers: FxHashMap<(u32, u32), usize>,
     /// The object of the current walk; `None` if no shared object is known.
     object: Option<Access>,
+    /// The expected numbers of interesting steps that remain.
     lengths: Lengths,
+    /// The process that will make the next interesting step.
     intent: Option<ProcessId>,
     /// Whether the intent must still be drawn.
     open: bool,

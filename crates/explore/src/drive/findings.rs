@@ -91,7 +91,8 @@ pub struct Seen {
     /// The final state to show may be another state of the orbit that the run of the last of the
     /// `finals` reaches. Then this permutation of processes leads to it; otherwise it is empty.
     pub renamed: Vec<u32>,
-    /// Number of traces whose final state breaks an `ensures`, for each `ensures`.
+    /// For each `ensures`, the number of traces whose final state breaks it; the sum of these
+    /// numbers.
     pub broken_ensures: u64,
     /// For algorithms that may meet a trace again: the traces met.
     pub traces: Option<Prints<Tally>>,
@@ -307,6 +308,7 @@ enum FailurePast<'a> {
 pub(crate) struct Ledger<'a> {
     pub limits: &'a Limits,
     goal: Goal,
+    /// Whether the algorithm merges equal states.
     merges: bool,
     /// Whether every trace is met.
     every_trace: bool,
@@ -319,8 +321,8 @@ pub(crate) struct Ledger<'a> {
     pub wanted: Option<ExpectedFindings>,
     /// Whether the number of times that a trace is met matters.
     pub samples: bool,
-    /// Whether a step that was made is one of a data race. What comes after it may depend on the
-    /// order of accesses that are not steps, and that no search explores.
+    /// Whether the search has gone on after a data race. What comes after the race may depend on
+    /// the order of accesses that are not steps; no search explores these orders.
     pub data_race: bool,
 }
 

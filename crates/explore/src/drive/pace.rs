@@ -13,7 +13,9 @@ pub(crate) struct Pace {
     batch: u32,
     /// The greatest number of steps between two checks.
     most: u32,
+    /// Number of steps until the next check.
     left: u32,
+    /// The time of the last check.
     last: Instant,
 }
 

@@ -441,6 +441,7 @@ struct Desk<'a> {
     stopped: AtomicBool,
     /// Whether a worker has broken off a step because the search no longer waits for it.
     broken: AtomicBool,
+    /// The limit that has stopped the workers.
     bound: Mutex<Option<Bound>>,
     /// One slot for each worker, and one for all finished parts.
     slots: Vec<Slot>,

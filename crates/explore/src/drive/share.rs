@@ -205,6 +205,7 @@ struct SharedSearch<'a> {
     visited: &'a Visited,
     branch_queue: BranchQueue,
     slots: Vec<Slot>,
+    /// The limit that has stopped the workers.
     bound: Mutex<Option<Bound>>,
     /// Whether a worker has broken off a step because the search no longer waits for it.
     broken: AtomicBool,

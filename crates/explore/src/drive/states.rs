@@ -41,13 +41,16 @@ const SHORT: usize = 1 << 11;
 struct Segment {
     /// Changed only by a worker that grows it while all others rest.
     slots: UnsafeCell<Vec<AtomicU64>>,
+    /// Number of used slots.
     used: AtomicUsize,
 }
 
 /// The workers that use a table.
 #[derive(Debug, Default)]
 struct TableWorkers {
+    /// Number of registered workers.
     active: usize,
+    /// Number of registered workers that rest.
     resting: usize,
 }
 

@@ -180,7 +180,8 @@ struct PrefixNode {
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
-    /// Number of processes to try.
+    /// Number of processes that must be tried, as far as this is known; the others are examined
+    /// later.
     due: usize,
     /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
@@ -226,7 +227,9 @@ impl FollowedSeed {
 struct Fagiani {
     schedule: Schedule,
     complete: bool,
+    /// The seed that is being permuted.
     seed: Seed,
+    /// The seeds that are still to be permuted.
     waiting: VecDeque<Seed>,
     /// The first seed, for permutations by the printed definitions.
     recorded: Option<Seed>,
@@ -234,7 +237,9 @@ struct Fagiani {
     seeds: Known,
     follow: FollowedSeed,
     nodes: Vec<PrefixNode>,
+    /// The sleeping processes of all prefixes on the path, one prefix after the other.
     sleepers: Vec<ProcessId>,
+    /// The processes to try of all prefixes on the path, one prefix after the other.
     tries: Vec<ProcessToTry>,
     /// For each step of the run, whether its code location determined its claims.
     fixed: Vec<bool>,

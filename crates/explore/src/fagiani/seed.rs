@@ -71,6 +71,7 @@ pub(crate) struct Seed {
     steps: Vec<u32>,
     /// For each process that waits at the end, the claims of its next step.
     waiting: Vec<Option<Claims>>,
+    /// For each cell, the last accesses of each process to it.
     cells: Vec<SmallVec<[LastAccesses; 2]>>,
 }
 

@@ -62,6 +62,7 @@ struct Lock<S> {
 /// The relations of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
+    /// The events of the current execution, in order.
     pub events: Vec<Occurrence<S>>,
     /// The events of each process.
     threads: Vec<Thread<S>>,

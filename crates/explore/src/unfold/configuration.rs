@@ -19,7 +19,9 @@ use super::net::{NONE, Net, NetKind};
 struct Mark {
     /// The mark is valid if this is the current round.
     round: u32,
+    /// Whether an event of the set takes the condition.
     taken: bool,
+    /// Number of events of the set that read the condition.
     readers: u32,
 }
 
@@ -30,6 +32,7 @@ pub(crate) struct Examiner {
     marks: Vec<Mark>,
     /// For each event, the round in which it was fired.
     fired: Vec<u32>,
+    /// The events of the current set; those of a process in reverse order.
     events: Vec<u32>,
     /// For each process, the index in `sorted` of its first event and of its next one.
     heads: Vec<(u32, u32)>,

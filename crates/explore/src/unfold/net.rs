@@ -195,6 +195,7 @@ pub(crate) struct Extension {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub condition: u32,
+    /// Whether the extension or event takes the condition, not only reads it.
     pub write: bool,
     /// The extension or the event.
     pub owner: u32,
@@ -212,7 +213,9 @@ pub(crate) struct EventNode {
     pub parent: u32,
     /// Number of events of its process up to and including this one.
     pub depth: u32,
+    /// The extension that it belongs to.
     pub extension: u32,
+    /// Index of its first arc in [`Net::arcs`].
     pub inputs: u32,
     pub input_count: u32,
     /// Its conditions, one for each input that it takes, in the same order.
@@ -224,6 +227,7 @@ pub(crate) struct EventNode {
     /// Index of its first outcome in [`Net::outcomes`].
     pub outcomes: u32,
     pub outcome_count: u32,
+    /// The next event of the extension.
     pub next: u32,
 }
 
@@ -250,6 +254,7 @@ pub(crate) struct Net {
     pub claims: Vec<Box<[Claimed]>>,
     by_claims: FxHashMap<Box<[Claimed]>, u32>,
     pub outcomes: Vec<i64>,
+    /// The extensions, by the hash of thread, conditions and past: see [`Net::find`].
     index: HashTable<u32>,
 }
 

@@ -62,7 +62,9 @@ pub(crate) struct Stateful {
 pub(crate) struct Prefix<'a, 'w, E> {
     tested: TestedModel<'a, 'w, E>,
     builder: Builder,
+    /// The extensions that have not become events, in the order ≺.
     queue: BinaryHeap<Reverse<Rank>>,
+    /// The markings that events have led to.
     visited: FxHashSet<Fingerprint>,
     /// For each condition, its valuation.
     valuations: Vec<u32>,
@@ -70,6 +72,8 @@ pub(crate) struct Prefix<'a, 'w, E> {
     locals: Vec<u32>,
     /// For each event, its label and its layer.
     labels: Vec<(u32, u32)>,
+    /// The label of each transition: a local state, with the valuations of the cells that its step
+    /// claims.
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
     /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,

@@ -51,6 +51,7 @@ pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 /// a witness does not depend on the clock.
 pub(crate) struct Rehearsal<'m, E> {
     pub program: &'m mut E,
+    /// Number of steps that may still be made.
     steps: u64,
 }
 

@@ -50,7 +50,9 @@ struct Arrival {
 struct BreadthFirst<'a, E> {
     program: &'a mut E,
     met: FxHashSet<Fingerprint>,
+    /// How each state was first met, in that order; the initial state has no entry.
     arrivals: Vec<Arrival>,
+    /// The effort that is left.
     effort: u64,
 }
 
@@ -77,8 +79,8 @@ impl<E: Semantics> BreadthFirst<'_, E> {
         None
     }
 
-    /// Makes a step with each of its outcomes. Returns whether the last outcome leads to a wanted
-    /// state; `None` if the effort is spent.
+    /// Makes a step with each of its outcomes, until one of them leads to a wanted state. Returns
+    /// whether one does, or `None` if the effort is spent.
     fn each_outcome(
         &mut self,
         before: Option<u32>,

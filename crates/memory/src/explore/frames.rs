@@ -23,6 +23,7 @@ pub(super) enum Frame {
 #[derive(Debug)]
 pub(super) struct OpenChoice {
     pub(super) frame: Frame,
+    /// Number of alternatives that have been taken, excluding inconsistent ones.
     pub(super) taken: u32,
     /// Whether the search must not take the other alternatives.
     pub(super) closed: bool,
@@ -56,7 +57,7 @@ impl Frame {
     }
 }
 
-/// The use of the value of a read.
+/// What a read does with its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reads {
     Load(MemoryOrder),
@@ -123,7 +124,9 @@ impl Reads {
 pub(super) struct ReadFrame {
     mark: usize,
     access: Event,
+    /// What the read does with its value.
     reads: Reads,
+    /// The least position that the read can read from.
     floor: u32,
     /// One more than the next position.
     next: u32,
@@ -132,6 +135,7 @@ pub(super) struct ReadFrame {
     /// The effects of the values at the positions from `first` on. They are stored only if the
     /// program would have to be run again to compute them later; otherwise the list is empty.
     effects: Vec<Effect>,
+    /// The position that `effects` starts at.
     first: u32,
 }
 
@@ -178,7 +182,7 @@ impl ReadFrame {
         (self.access.thread, self.access.loc)
     }
 
-    /// Returns the use of the value.
+    /// Returns what the read does with its value.
     pub(super) fn reads(&self) -> Reads {
         self.reads
     }

@@ -184,6 +184,7 @@ pub(super) struct Sequences {
     followed: Vec<Followed>,
     /// For each state, the index of its first sequence in `followed`.
     starts: Vec<usize>,
+    /// The suspended sequences that the last step may continue; they have not been examined yet.
     resumable: Vec<SuspendedSequence>,
     /// The suspended sequences that the last step has continued.
     continued: Vec<Followed>,
@@ -578,6 +579,7 @@ fn conflict(
 pub(super) struct ProcessLengths {
     /// The length of each process, and the round in which it was entered.
     all: Vec<(u32, u32)>,
+    /// Only lengths that were entered in this round are valid.
     round: u32,
 }
 

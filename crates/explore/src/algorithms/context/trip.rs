@@ -16,6 +16,7 @@ pub(super) struct Trip<'a, E> {
     run: usize,
     /// The depth of the state at which the trip left the run.
     at: usize,
+    /// Number of steps of the trip so far.
     steps: u64,
 }
 

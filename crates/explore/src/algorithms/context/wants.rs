@@ -19,6 +19,7 @@ use crate::relations::set::Set;
 /// For each state of the run, the processes whose futures conflict with the event made from there.
 #[derive(Debug, Default)]
 pub(super) struct Wants {
+    /// The processes by the depth of the state.
     at: Vec<Vec<ProcessId>>,
     /// The processes that are live in the state that `settle` works on.
     live: Vec<ProcessId>,

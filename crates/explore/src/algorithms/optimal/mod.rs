@@ -166,6 +166,7 @@ pub(crate) struct Optimal<S> {
     may_block: bool,
     /// The claims that the next step had in the run that its branch comes from.
     expected: Option<u32>,
+    /// Whether a run has more events than the sets can hold.
     overflow: bool,
     noted: ScheduledReversals,
 }

@@ -28,7 +28,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     pub step: NextStep,
+    /// The first branch of the state after the step, or [`NONE`].
     pub child: u32,
+    /// The next branch of the same state, or [`NONE`].
     pub sibling: u32,
 }
 
@@ -36,6 +38,7 @@ pub(crate) struct Branch {
 #[derive(Debug)]
 pub(crate) struct Forest {
     pub nodes: Vec<Branch>,
+    /// The first free node, or [`NONE`]; free nodes are linked by `sibling`.
     free: u32,
 }
 
