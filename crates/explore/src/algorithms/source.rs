@@ -33,9 +33,9 @@
 //! that makes no step in v.
 //!
 //! Tried and dropped:
-//! - To ignore the steps that wait at the end of a *blocked* run, because they also occur in the run
-//!   that covers it. They occur there in other states, so random programs lost traces: for example
-//!   `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` lost one of 3.
+//! - To ignore the steps that wait at the end of a *blocked* run, because they also occur in the
+//!   run that covers it. They occur there in other states, so random programs lost traces: for
+//!   example `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` lost one of 3.
 //! - The rule of the testkit that an awake initial is added even if another one sleeps. With this
 //!   rule 6 philosophers have 1291 blocked runs, without it they have none.
 
