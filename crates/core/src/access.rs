@@ -1,4 +1,7 @@
 //! Accesses of steps to cells, and when two accesses conflict.
+//!
+//! A step *claims* all accesses that it may make. Steps of two processes are dependent if their
+//! claims conflict (see [`dependent`](crate::dependent)).
 
 /// How a cell is accessed. Cells of variables are read and written, cells of locks acquired and
 /// released, cells of invariants only written.

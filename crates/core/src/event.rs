@@ -1,4 +1,7 @@
 //! Events, and the dependence relation that turns runs into traces.
+//!
+//! An event is one step of one process. If two adjacent events of a run are not [`dependent`],
+//! swapping them leads to the same state. Runs that differ only by such swaps are one *trace*.
 
 use crate::{Access, AccessKind, Claims, ProcessId};
 

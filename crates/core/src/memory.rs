@@ -1,4 +1,5 @@
-//! The orders of memory accesses: the vocabulary of C++20 and Rust.
+//! The orders of memory accesses, in the vocabulary of C++20 and Rust, and the interface of
+//! programs that are explored under a memory model ([`WeakMemory`]).
 
 use std::fmt;
 

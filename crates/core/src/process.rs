@@ -1,4 +1,7 @@
 //! Names of processes, which are the same in all equivalent executions.
+//!
+//! A name ([`ProcessPath`]) says which child of which process it is. Within one exploration,
+//! processes are numbers ([`ProcessId`]), and a [`ProcessTable`] has the name of each number.
 
 use std::fmt;
 use std::str::FromStr;

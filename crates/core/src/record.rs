@@ -104,8 +104,7 @@ pub struct Record {
     /// The greatest measured memory of the process, in bytes, if states are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// The pairs of places whose races the search reversed, if requested; the pair that started the
-    /// most executions comes first.
+    /// The pairs of places whose races were reversed, if requested, the most frequent first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Vec<ReversedPair>>,
 }
@@ -189,8 +188,7 @@ pub struct KindsRecord {
     pub counted: Vec<Kind>,
     /// Those of them that were neither found nor excluded.
     pub open: Vec<Kind>,
-    /// Whether a failure that does not count has halted a process, so that its later steps were not
-    /// explored.
+    /// Whether a failure that does not count has halted a process; then its next steps are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
     /// Kinds that do not count but were met.

@@ -1,4 +1,5 @@
-//! Linear sums: the normal form of `+`, `-` and multiplication by constants.
+//! Linear sums: the normal form of `+`, `-` and multiplication by constants. Terms with equal sums
+//! are equal numbers, for example `x + y - x` and `y`.
 
 use crate::number;
 use crate::{Sort, Term, TermNode, Terms};

@@ -1,4 +1,5 @@
-//! The methods for drawing executions, by name.
+//! The methods for drawing executions, by name. A [`Sample`] is a method with a seed. Each method
+//! has a picker in a file of its own (`random`, `pct`, `pos`, `urw`, `surw`).
 
 use std::str::FromStr;
 

@@ -1,4 +1,7 @@
 //! The interval between two checks of the limits.
+//!
+//! A check takes longer than a fast step. So the interval is a number of steps that doubles as long
+//! as the checks come early enough.
 
 use std::time::{Duration, Instant};
 

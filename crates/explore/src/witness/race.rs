@@ -1,4 +1,8 @@
 //! The two racing steps of a violation: in the other order the violation does not occur.
+//!
+//! In a deadlock of locks, these are the acquisitions that the waiting processes wait for.
+//! Otherwise the conflicting pairs of steps are tried, the last one first: the run is made again
+//! with the two steps in the other order, and the pair is taken if the violation is gone.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,7 @@
 //! Tries runs that the search has not made, to check whether they show the same violation.
+//!
+//! A [`Rehearsal`] makes the given moves on the program, as far as they are possible, and says
+//! whether the resulting run shows the [`Violation`].
 
 use mazurka_core::record::Ending;
 use mazurka_core::{
@@ -44,7 +47,7 @@ pub enum Violation {
     Otherwise(Fingerprint),
 }
 
-/// A violation that no run shows early, for runs that must continue to their end.
+/// A violation that no step shows, for runs that must not stop before their end.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
 /// A program for trying runs, with a budget of steps. The budget counts steps, not seconds, so that

@@ -1,4 +1,8 @@
 //! Ends of executions: how they are classified, counted and shown.
+//!
+//! An execution ends when no thread can continue, or at a data race. This file decides which
+//! [`Ending`] it has, counts it, stores the first schedule for each [`Failure`], and shows the
+//! execution to the [`Visitor`].
 
 use std::ops::ControlFlow;
 
@@ -318,7 +322,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         })?;
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
-                // A race ends an execution before its last choice point is open.
+                // A race ends an execution before the choice point of its last event is on the
+                // stack.
                 self.cut.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }

@@ -1,4 +1,9 @@
 //! Choice points: the alternatives for adding the next event, tried one after the other.
+//!
+//! A choice point ([`Frame`]) stores the *mark* of the graph without the event, to go back to, and
+//! the next alternative. The alternatives of a read are the writes that it can read from. Those of
+//! a write are its places in mo, and after these the reads that it can revisit. Writes and places
+//! are numbered by their *position* in mo; the *floor* is the least position that the model allows.
 
 use std::ops::ControlFlow;
 
@@ -41,8 +46,9 @@ impl OpenChoice {
 }
 
 impl Frame {
-    /// Returns the mark of the graph without the event, and without the events that a revisit has
-    /// removed for it.
+    /// Returns the mark of the graph without the event, to which the search goes back before it
+    /// takes another alternative. While a revisit is tried, this is the graph from which the
+    /// revisit has also removed its events.
     pub(super) fn mark(&self) -> usize {
         match self {
             Self::Read(frame) => frame.mark,
@@ -248,14 +254,14 @@ impl WriteFrame {
     }
 }
 
-/// The locks that are parked when no thread can continue, tried one after the other. The writes
-/// that they could read have been taken, so only revisits follow.
+/// The acquisitions that are parked when no thread can continue, tried one after the other. Other
+/// acquisitions have taken the writes that they could read, so only revisits follow.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,
     /// The next thread to examine.
     next: ThreadId,
-    /// The lock that is being tried.
+    /// The acquisition that is being tried.
     lock: Option<ReadFrame>,
 }
 
@@ -317,7 +323,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns the first thread from this one on whose lock is parked.
+    /// Returns the first thread, from this one on, that waits for a held lock.
     pub(super) fn parked_lock(&mut self, from: ThreadId) -> Option<(ThreadId, Action)> {
         let mut threads = (from.0..self.graph.threads()).map(ThreadId);
         threads.find_map(|thread| {

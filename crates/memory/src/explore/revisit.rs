@@ -1,4 +1,10 @@
 //! Revisits: a write gives its value to a read that was added before it.
+//!
+//! The revisit removes all events that were added after the read, except the prefix of the write.
+//! It is made only if all removed events, and the read, were added *maximally*. For an event, the
+//! *previous* events are those that were added before it, and the prefix of the write. A read is
+//! maximal if it reads the last previous write in mo, and a write if it is the last previous write
+//! in mo and no previous read reads from it. A choice is maximal if it has its first outcome.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;

@@ -1,5 +1,9 @@
 //! The search on which context-sensitive DPOR is built and whose runs it cuts: `source`, or
 //! `optimal` with its wakeup trees.
+//!
+//! Both keep the current execution with its races, and the states on the path with their backtrack
+//! sets. The trait [`Base`] has what context-sensitive DPOR asks of them: which processes a state
+//! still has to run, adding processes to it, and cutting a run.
 
 use mazurka_core::{Event, Execution, ProcessId};
 

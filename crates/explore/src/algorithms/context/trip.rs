@@ -1,4 +1,7 @@
 //! Trips: steps that are made to find out which state they lead to, and then taken back.
+//!
+//! A trip leaves the current run at some state, makes other steps from there, and compares the
+//! state that they lead to. At the end it returns to the end of the run.
 
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
