@@ -1,9 +1,9 @@
 //! Cuts the search space into parts that can be explored independently.
 //!
-//! A part consists of a prefix of schedules and the processes that sleep after it. Its traces are
-//! those that start with the prefix and whose next step is not made by a sleeping process. The
-//! engine must treat a process that sleeps at the start like one that the engine itself has put to
-//! sleep.
+//! A part consists of a prefix, which is the beginning of a schedule, and of the processes that
+//! sleep after it. Its traces are those that start with the prefix, except those that can continue
+//! with the step of a sleeping process. The engine must treat a process that sleeps at the start
+//! like one that the engine itself has put to sleep.
 //!
 //! A part is cut in two by a process that is ready and awake. In the traces of the first half, the
 //! step of this process can come first after the prefix. So the step becomes a part of the prefix

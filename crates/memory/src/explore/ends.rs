@@ -273,7 +273,7 @@ impl<P> Visitor<P> for CountOnly {
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Handles the end of an execution: no thread can continue, and no await is parked. Returns
-    /// whether a parked lock can continue after all.
+    /// whether a parked acquisition can be added after all.
     pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
         let parked = self.parked_lock(ThreadId(0)).is_some();
         let parked = parked && self.planted != Planted::NoParkedLocks;

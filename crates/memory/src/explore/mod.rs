@@ -259,7 +259,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
     }
 
-    /// Ends the search if the program has no executions after all.
+    /// Ends the search if the program has given up.
     fn look_whether_given_up(&mut self) -> ControlFlow<()> {
         self.found.given_up = self.runner.gives_up();
         match self.found.given_up {
@@ -371,14 +371,14 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             && self.runner.action(&mut self.graph, thread) == Action::End
     }
 
-    /// Makes a location known.
+    /// Adds a location with its initial value to the graph, if it is new.
     fn know(&mut self, loc: Loc) {
         let runner = &self.runner;
         let initial = || runner.initial_value(loc);
         self.graph.know_location(loc, initial);
     }
 
-    /// Whether the last write to a lock in mo has acquired it.
+    /// Whether a lock is held: the last write to it in mo has acquired it.
     fn is_held(&mut self, loc: Loc) -> bool {
         self.know(loc);
         self.graph.final_value(loc) != 0
