@@ -45,7 +45,7 @@ use crate::drive::suffix::{OfRest, Suffix};
 const PARTS: usize = 256;
 /// Number of steps of the first attempt, which does not cut the space: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
-/// The same for a program with unknown conditions, whose steps take longer.
+/// Number of steps of the first attempt for a program over unknown values, whose steps take longer.
 const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
 /// Up to this limit on executions, one worker explores, so that the limit is exact.
 const FEW: u64 = 1 << 16;
@@ -439,7 +439,7 @@ struct Desk<'a> {
     /// Parts after this one need not be explored.
     last: AtomicUsize,
     stopped: AtomicBool,
-    /// Whether a worker has broken off a step because the search no longer waits for it.
+    /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
     /// The limit that has stopped the workers.
     bound: Mutex<Option<Bound>>,
@@ -687,9 +687,10 @@ impl Search<Stateless> {
         self.share_observed(&mut program, workers, watch, &|| ()).0
     }
 
-    /// The same, with an observer of each part; the observers of all visited parts are returned
-    /// with the result, in the order of the parts. If the space has no parts, one observer has seen
-    /// it. The first attempt, and the cutting, use `program`.
+    /// Explores a program like [`share`](Self::share), with an observer for each part. The
+    /// observers of all visited parts are returned with the result, in the order of the parts. If
+    /// the space has no parts, one observer has seen it. The first attempt, and the cutting, use
+    /// `program`.
     pub fn share_observed<E, O>(
         &self,
         program: &mut E,

@@ -207,7 +207,7 @@ struct SharedSearch<'a> {
     slots: Vec<Slot>,
     /// The limit that has stopped the workers.
     bound: Mutex<Option<Bound>>,
-    /// Whether a worker has broken off a step because the search no longer waits for it.
+    /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
 }
 

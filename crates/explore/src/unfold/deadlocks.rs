@@ -2,9 +2,9 @@
 //!
 //! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks that are never
 //! released, guards and joins. In a deadlock each process has ended or is at a closed extension.
-//! The search takes a closed extension, decides where the process that it waits for stops, decides
-//! where the process that this second process waits for stops, and so on. The decisions must be
-//! reachable together, and the conditions that processes wait for must not change. So the search
+//! The search takes a closed extension, and decides where the process stops that it waits for. Then
+//! it decides where the process stops that this second one waits for, and so on. The decisions must
+//! be reachable together, and the conditions that processes wait for must not change. So the search
 //! finds a cycle of locks by following it: the holder of a lock cannot go beyond the point where it
 //! releases the lock. When the cycle is closed, the other processes are followed to all the states
 //! where they can stop.

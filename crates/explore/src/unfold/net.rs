@@ -5,7 +5,7 @@
 //! consume it. Place replication differs only in the identity of events. With it, a write takes the
 //! copy of every process, so a write after a read and the same write without the read are two
 //! events; in the contextual net they are one event. So the copies need not be stored, only counted
-//! ([`Net::conditions`]).
+//! ([`Net::count_conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|

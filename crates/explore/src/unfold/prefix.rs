@@ -2,9 +2,9 @@
 //! predicted, not run.
 //!
 //! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺
-//! of Esparza, Römer and Vogler. An event is a *terminal* if its causes lead to a marking that an
-//! earlier event has led to: no event is added after it. The [model](super::model) predicts the
-//! effect of an event. If it cannot, a test is run, and the model learns from the whole test.
+//! of Esparza, Römer and Vogler. An event is a *terminal* if it and its causes lead to a marking to
+//! which an earlier event has led: no event is added after it. The [model](super::model) predicts
+//! the effect of an event. If it cannot, a test is run, and the model learns from the whole test.
 //!
 //! | thesis | here |
 //! |---|---|
