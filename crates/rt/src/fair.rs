@@ -169,7 +169,7 @@ impl Inner {
         let state = &mut self.cells[cell as usize];
         let end_read = |readers: &mut Vec<_>| {
             let mine = readers.iter().rposition(|(who, _)| *who == current);
-            // A guard that was handed to another thread ends the last read instead.
+            // If the guard was moved here from another thread, the last recorded read ends instead.
             let at = mine.or(readers.len().checked_sub(1));
             at.map(|at| readers.remove(at))
         };
@@ -448,8 +448,8 @@ impl FairLock {
             return is_held(*held);
         };
         let cell = self.cell(world);
-        // Its result depends on the readers, whose reads commute with each other: so it
-        // is not a read.
+        // The result of `is_locked` depends on the readers. Reads of the lock commute with each
+        // other, but not with `is_locked`, so this is not recorded as a read.
         let pending = Self::pending(cell, false, "is_locked", place);
         let found = match world.memory {
             None => {

@@ -41,7 +41,7 @@ impl OwnedMeta {
         Self(Meta::at(Location::caller()))
     }
 
-    /// Makes one with a given place.
+    /// Makes the link of an object that was made at a given place.
     pub const fn at(made: Place) -> Self {
         Self(Meta::at(made))
     }
@@ -216,8 +216,8 @@ impl Inner {
         thread.ended = *own;
     }
 
-    /// Marks the cell of an object that the current thread drops. `tries` if uses of it might also
-    /// come later.
+    /// Marks the cell of an object that the current thread drops. With `tries`, earlier uses of the
+    /// object become suspects: they might also come after the drop.
     fn mark_dropped(&mut self, meta: &Meta, cell: u32, tries: bool) {
         let end = End {
             by: self.current,
@@ -304,8 +304,8 @@ impl Simulator {
         (None, tried)
     }
 
-    /// Repeats some steps of an execution, then makes one of a thread. Returns whether that thread
-    /// uses a dropped object.
+    /// Repeats the steps of an execution at the positions `order`, then makes one step of a thread.
+    /// Returns whether that thread uses a dropped object.
     fn uses_later(&self, events: &[Event], order: &[usize], thread: ProcessId) -> bool {
         self.start_again();
         let ready = |process| self.inner(|inner| inner.status(process)) == Status::Ready;

@@ -15,12 +15,12 @@ use crate::world::{Inner, Life, Place, Until};
 
 /// Largest number of rounds of a loop that are explored by default (see `Builder::spins`).
 const MOST_ROUNDS: u32 = 8;
-/// A loop that does not give up within this many rounds never does.
+/// A loop that does not give up within this many rounds of a trial is taken to spin for ever.
 const PROBE_ROUNDS: u32 = 1_000;
-/// A loop that does not give up within this many steps never does.
+/// A loop that does not give up within this many steps of a trial is taken to spin for ever.
 const PROBE_STEPS: u32 = 20_000;
-/// Number of attempts to try a loop. If a held lock prevents all of them, it is taken to
-/// spin for ever.
+/// Number of trials of a loop. If each of them ends because the thread waits for a lock, the loop
+/// is taken to spin for ever.
 const PROBES: u32 = 20;
 
 /// The known loops of a program, identified by the place of their yield.

@@ -27,10 +27,10 @@
 //! has the same claims whether or not the object has a name, so reversing a race with it gives
 //! the same step.
 //!
-//! Naming has to be a step of its own. It was once a part of the step before the first use, claimed
-//! afterwards. But that step may take a lock. Then two steps that write the registry race, one
-//! inside a critical section and the other at its beginning. Only one order of them exists, and an
-//! explorer that tries the other one finds the lock held.
+//! Naming has to be a step of its own. Suppose it were a part of the step before the first use.
+//! That step may take a lock. Then two steps that write the registry race, one inside a critical
+//! section and the other at its beginning. Only one order of them exists, and an explorer that
+//! tries the other one finds the lock held.
 //!
 //! A run discovers that a place makes several objects; then the search starts again. `UnsafeCell`s
 //! are not part of any step, so their names need not agree between runs.

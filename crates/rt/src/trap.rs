@@ -118,7 +118,7 @@ mod signals {
 
     /// A watched model.
     struct Entry {
-        /// Odd while a coroutine runs.
+        /// A count that every step changes. It is odd while a coroutine runs.
         beats: AtomicU64,
         thread: libc::pthread_t,
         limit: Duration,
@@ -255,7 +255,8 @@ mod signals {
                 libc::sigaction(interruption(), &action(interrupt), std::ptr::null_mut());
             }
             let thread = std::thread::Builder::new().name("mazurka-watch".into());
-            // Without the watch the only loss is that a thread may hang.
+            // If the watching thread cannot start, the only loss is that a thread of a model may
+            // hang.
             let _started = thread.spawn(watch);
         });
     }

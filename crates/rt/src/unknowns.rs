@@ -13,9 +13,9 @@
 //! The side that a comparison takes is an outcome of its step, like the value of `choose`, so
 //! explorers need no special case. There is an outcome whenever the term is not constant, even if
 //! only one side is feasible: terms are the same in equivalent runs, while feasibility depends on
-//! all decisions made before. The solver decides the side that the current model does not take. A
-//! side that it cannot decide is not explored, and the summary says so. A reported run uses
-//! concrete values: then nothing is unknown, and no solver is needed.
+//! all decisions made before. The current values take one side; the solver decides whether the
+//! other one is feasible. A side that it cannot decide is not explored, and the summary says so. A
+//! reported run uses concrete values: then nothing is unknown, and no solver is needed.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -199,7 +199,8 @@ impl Chosen {
 }
 
 impl World {
-    /// Returns the orderings of an access: as written, or as the search for others has chosen.
+    /// Returns the orderings of an access: those written in the source, or those that the search
+    /// tries instead.
     pub(crate) fn chosen(
         &self,
         does: Ordered,
@@ -261,8 +262,8 @@ impl Advisor<'_> {
         Ok(explored.fault.is_none())
     }
 
-    /// Returns the calls that were met, in the order of the source: indices, and what
-    /// can be chosen.
+    /// Returns the calls that were met, in the order of the source: their indices in
+    /// `Chosen::calls`, and which orderings can be chosen for them.
     fn places(&self) -> (Vec<usize>, Vec<OrderedPlace>) {
         self.chosen(|chosen| {
             let mut order: Vec<usize> = (0..chosen.calls.len()).collect();
