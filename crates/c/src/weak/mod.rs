@@ -612,7 +612,8 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
         // before the write.
         if !writes || on_heap {
             let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
-            // Otherwise memory has the value, even if code that is not instrumented has written it.
+            // At other places memory already holds the value, even if code that is not instrumented
+            // has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }
