@@ -183,8 +183,8 @@ impl<T> Buffered<T> {
         drop(unread);
     }
 
-    /// Performs an operation for a selecting thread, or its first half, unless it would wait or the
-    /// thread does not want it.
+    /// Receives a message for a selecting thread, or reserves room for the message that it will
+    /// send; not if this would have to wait, or if the thread does not want it.
     #[track_caller]
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
         let mut state = self.lock();

@@ -72,9 +72,9 @@ pub enum FailurePersistence {
 /// The treatment of an execution that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxSteps {
-    /// It continues up to the limit of `mazurka-rt`, which is a failure.
+    /// It continues up to the limit of `mazurka-rt`; reaching that limit is a failure.
     None,
-    /// It continues up to the limit of `mazurka-rt`, too; the number is ignored.
+    /// The same; the number is ignored.
     FailAfter(usize),
     /// It is cut, and the summary says so.
     ContinueAfter(usize),

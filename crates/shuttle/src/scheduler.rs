@@ -47,9 +47,9 @@ macro_rules! schedulers {
 schedulers! {
     /// Explores every really different execution.
     DfsScheduler;
-    /// Draws each next thread.
+    /// Draws the next thread at each step.
     RandomScheduler;
-    /// Draws each next thread, weighted by the steps that threads have left.
+    /// Draws the next thread at each step, weighted by the steps that threads have left.
     UrwRandomScheduler;
     /// Draws priorities of threads.
     PctScheduler;

@@ -8,7 +8,7 @@ use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
 /// The findings of brute force about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether some order explains each history.
+    /// Whether each history is explained by some order of its calls.
     pub linearizable: bool,
     /// Whether there is a state in which no client can continue and some client waits in an
     /// operation.

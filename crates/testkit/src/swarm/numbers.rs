@@ -5,7 +5,7 @@
 use super::{Maker, Name, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 
-/// A term over an unknown number, and its value for the value that was picked.
+/// A term over an unknown number, and what it evaluates to if the number has the picked value.
 struct Term {
     term: Expr,
     value_of_term: i128,

@@ -323,7 +323,7 @@ impl<'a> TaskStart<'a> {
         JoinHandle::new(core)
     }
 
-    /// TaskStart a task.
+    /// Starts a task.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -334,7 +334,7 @@ impl<'a> TaskStart<'a> {
         self.start(move |thread_state| thread_state.poll_to_the_end(future))
     }
 
-    /// TaskStart a thread for a blocking function.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, T>(self, f: F) -> JoinHandle<T>
     where

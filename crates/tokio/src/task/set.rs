@@ -92,7 +92,7 @@ impl<T: 'static> JoinSet<T> {
         abort
     }
 
-    /// TaskStart a task in the runtime of this thread.
+    /// Starts a task in the runtime of this thread.
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
@@ -102,7 +102,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_on(task, &Handle::current())
     }
 
-    /// TaskStart a task in a runtime.
+    /// Starts a task in a runtime.
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
@@ -117,7 +117,7 @@ impl<T: 'static> JoinSet<T> {
         })
     }
 
-    /// TaskStart a thread for a blocking function.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
@@ -127,7 +127,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_blocking_on(f, &Handle::current())
     }
 
-    /// TaskStart a thread for a blocking function, in a runtime.
+    /// Starts a thread for a blocking function, in a runtime.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
