@@ -278,8 +278,8 @@ impl World {
         rest()
     }
 
-    /// Notes that the current step depends on the order of its accesses and those of another
-    /// thread, which no search explores.
+    /// Notes that the result of the current step depends on an order that no search explores: that
+    /// of its accesses and those of another thread.
     fn meets(&mut self, other: Option<ProcessId>) {
         self.effects.races_with = other;
         self.has_raced |= other.is_some();

@@ -23,7 +23,7 @@ struct State<T> {
     capacity: Option<usize>,
     /// Room that is reserved for messages of selected operations.
     reserved_room: usize,
-    /// Whether all senders and all receivers are gone.
+    /// Whether all senders are gone, and whether all receivers are.
     gone: [bool; 2],
     /// Number of threads that wait at each condition variable.
     waiting: [usize; 2],

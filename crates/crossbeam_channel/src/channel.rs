@@ -99,8 +99,8 @@ struct Ticks<T> {
     made: &'static Location<'static>,
 }
 
-/// Number of ticks of a channel that come at any moment. Later ones come when no other thread can
-/// make a step: otherwise a loop that does something at each tick has executions of any length.
+/// Number of ticks of a channel that may come at any moment. Later ones come when no other thread
+/// can make a step: otherwise a loop that does something at each tick has executions of any length.
 const FREE_TICKS: u32 = 2;
 
 /// A channel as a selecting thread sees it, whatever the type of its messages.

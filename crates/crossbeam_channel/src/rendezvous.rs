@@ -20,7 +20,7 @@ struct State<T> {
     parties: [VecDeque<Party<T>>; 2],
     /// The threads of each side that wait until there is a partner.
     observers: [Vec<Watcher>; 2],
-    /// Whether all senders and all receivers are gone.
+    /// Whether all senders are gone, and whether all receivers are.
     gone: [bool; 2],
 }
 

@@ -124,7 +124,7 @@ pub struct Outcomes<T> {
     pub bounds: Vec<Bound>,
     /// Loops that spin and then give up, whose later rounds were not explored.
     pub rounds_left_out: Option<String>,
-    /// Number of runs that were already explored.
+    /// Number of runs that repeated an explored execution.
     #[doc(hidden)]
     pub blocked: u64,
 }

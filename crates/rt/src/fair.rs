@@ -7,8 +7,8 @@
 //! first step on (`CellState::holder`). An upgradable reader is a reader (`CellState::readers`)
 //! with a mark (`CellState::flag`).
 //!
-//! Readers commute. `read_recursive` commutes with nothing: it is possible beside a waiting writer
-//! if there is a reader.
+//! Readers commute. `read_recursive` commutes with nothing, because beside a waiting writer it is
+//! possible only while another reader holds the lock.
 //!
 //! Under a memory model the lock is one location: the number of readers and two bits.
 

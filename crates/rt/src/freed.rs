@@ -29,7 +29,7 @@ use crate::simulate::Simulator;
 use crate::std_arc::KnownStacks;
 use crate::world::{Failure, Inner, Life, Pending, Place, World, world};
 
-/// Limit on the trials without a finding for the objects that one place makes.
+/// Limit on the trials without a finding, for all objects that are made at one place together.
 const TRIALS: u32 = 100;
 
 /// The [`Meta`] of an object whose drop is recorded.
@@ -280,9 +280,9 @@ impl World {
 }
 
 impl Simulator {
-    /// Tries to move uses of objects that the last step has dropped after the drop. Returns a
-    /// failure if that succeeds, and whether there was a trial: then the coroutines must start
-    /// again.
+    /// Makes the trials for the objects that the last step has dropped: can an earlier use also
+    /// come after the drop? Returns a failure if it can, and whether there was a trial at all: then
+    /// the coroutines must start again.
     pub(crate) fn try_freed(&self, events: &[Event]) -> (Option<Mishap>, bool) {
         let suspects = self.inner(|inner| std::mem::take(&mut inner.freed.suspects));
         let mut tried = false;

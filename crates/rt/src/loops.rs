@@ -27,7 +27,8 @@ const PROBES: u32 = 20;
 #[derive(Default)]
 pub(crate) struct Loops {
     all: Vec<Loop>,
-    /// Explored rounds at places that were not met yet, by the name of the place in a replay.
+    /// The numbers of rounds that a replay prescribes, for places that the program has not reached
+    /// yet. A place has the name that the replay uses.
     given: Vec<(String, u32)>,
     /// A thread that is suspended at a place where it has not been tried yet.
     wanted: Option<(ProcessId, Place)>,

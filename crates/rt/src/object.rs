@@ -229,10 +229,11 @@ where
     }
 
     /// Explores threads that call these operations. Panics if a history is not linearizable. A
-    /// history is linearizable if some order of its operations explains their results, and keeps
-    /// each operation that ended before another was called before that one. Under a memory model
-    /// weaker than sequential consistency, "ended before" means that the end happens before the
-    /// call, through the object or through what some client could do.
+    /// history is linearizable if its operations can be put into an order that explains their
+    /// results. In this order, an operation that ended before another one was called must come
+    /// before it. Under a memory model weaker than sequential consistency, "ended before" means
+    /// that the end happens before the call, through the object or through what some client could
+    /// do.
     ///
     /// ```should_panic
     /// use mazurka_rt::Object;

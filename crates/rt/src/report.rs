@@ -155,8 +155,9 @@ fn replay_of(simulator: &Simulator, schedule: &Schedule, inputs: &[Input]) -> St
 const MOST_STEPS: usize = 10_000;
 
 /// Whether a run with the two marked steps in the other order ends without a failure. It tries one
-/// such run: the steps between the two that the thread of the earlier one did not make come first,
-/// then the later step, then the rest. Of the rest it skips steps that are not possible.
+/// such run. First come the steps between the two, without those of the thread that made the
+/// earlier step; then the later step; then all other steps, except those that are no longer
+/// possible.
 fn passes_reversed(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> bool {
     let &[earlier, later] = marked else {
         return false;

@@ -153,7 +153,7 @@ mod signals {
         /// Announces that a coroutine is resumed.
         #[inline]
         pub fn enter(&self, coroutine: CoroutineTrapHandler<()>) {
-            // `set` would prepare an initial value for a thread that has none yet.
+            // `RUNNING.set` would first make an initial value on a thread that has none yet.
             RUNNING.with(|running| running.set(Some(coroutine)));
             self.beat();
         }
@@ -234,7 +234,7 @@ mod signals {
     fn install() {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {
-            // The handler needs this table, and must not be the first to build it.
+            // The first call of `is_code` builds the table of segments. A handler must not do that.
             is_code(0);
             // SAFETY: the handlers call only what a handler may call, read thread-locals that need
             // no initialisation, and pass on other signals. `BEFORE` is written here, once, before

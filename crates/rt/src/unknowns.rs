@@ -35,8 +35,8 @@ const CONFLICTS: u64 = 20_000;
 /// Extra time for the solver to find inputs for a finding when the time limit is over.
 const REPORT_TIME: Duration = Duration::from_millis(500);
 
-/// Number of values of an input that are tried where a plain number is needed, the
-/// least keys first.
+/// Number of values of an input that are tried where a plain number is needed, in the order of
+/// their keys (see `key` below).
 pub(crate) const VALUES: i64 = 64;
 
 /// An input that the current execution has asked for.

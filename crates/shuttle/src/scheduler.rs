@@ -53,7 +53,7 @@ schedulers! {
     UrwRandomScheduler;
     /// Draws priorities of threads.
     PctScheduler;
-    /// Runs random schedules, in which threads do not take turns.
+    /// Runs random schedules. Unlike in shuttle, threads do not take turns.
     RoundRobinScheduler;
     /// Runs one schedule.
     ReplayScheduler;

@@ -263,8 +263,8 @@ impl Context {
     }
 
     /// Whether a timer may have ended although the loop has not waited for it since it was armed.
-    /// The timers of one thread end in the order of their deadlines, so this needs that no earlier
-    /// one is left.
+    /// The timers of one thread end in the order of their deadlines, so it has not ended while an
+    /// earlier one is left.
     pub fn may_have_ended(&self, timer: &Timer) -> bool {
         let timers = self.timers.borrow();
         let mut others = timers.iter().filter_map(|armed| armed.timer.upgrade());

@@ -16,9 +16,9 @@
 //! - *Before the first thread is started* nothing is an event: the content of memory at that time
 //!   is the initial value of the locations, unless inputs are chosen before (`eager`).
 //! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
-//!   the same again if it read the same values again. The engine chooses the first read of the
-//!   round with another value. This read becomes an await; an execution in which an earlier read
-//!   differs belongs to another choice.
+//!   the same again if it read the same values again. So in the next round some read must return
+//!   another value. The engine chooses which read is the first that does. This read becomes an
+//!   await; an execution in which an earlier read differs belongs to another choice.
 //!
 //! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program for the
 //! engine.

@@ -4,8 +4,8 @@
 //! threads that take it. So an `RwLock` consists of several locks: one for the writers, and one for
 //! each thread that reads. A reader takes its own lock; a writer takes the writers' lock and then
 //! those of all readers. So each way to place the readers between the writers is one execution, and
-//! a reader is ordered after writers alone, as std promises. A thread that reads twice at a time
-//! takes its lock once.
+//! a reader is ordered after writers alone, as std promises. A thread that holds several read
+//! guards at a time takes its lock only once.
 //!
 //! The search learns which threads read: if it meets a new one, it starts again (facts.rs).
 //!

@@ -139,7 +139,7 @@ impl Round {
         })
     }
 
-    /// Takes the round that ends as the loop.
+    /// Takes the round that is now ending as one whole round of the loop.
     fn shorten(&mut self) {
         let left_out =
             |spun: &&SpunLocation| self.watched.iter().all(|(cell, _)| *cell != spun.cell);

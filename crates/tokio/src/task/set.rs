@@ -49,7 +49,8 @@ impl Finished {
     }
 }
 
-/// Tasks that are awaited in the order in which they end. If it is dropped, they are cancelled.
+/// Tasks that are awaited in the order in which they end. If the set is dropped, they are
+/// cancelled.
 pub struct JoinSet<T> {
     tasks: BTreeMap<u64, JoinHandle<T>>,
     next: u64,

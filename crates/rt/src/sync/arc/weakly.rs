@@ -269,7 +269,7 @@ impl World {
     }
 
     /// Makes a strong reference from a weak one, if there is another strong one; `alive` tells
-    /// whether there is in this run. Returns whether it did.
+    /// whether this run has one. Returns whether it did.
     pub(super) fn upgrade_weak(&self, at: usize, alive: bool, place: Place) -> bool {
         if !alive && self.inner.borrow().names.regions.name(at).is_none() {
             // It refers to nothing, or to a value that is being made.
