@@ -283,7 +283,7 @@ _Noreturn void __assert_fail(const char *e, const char *file, unsigned line, con
 }
 _Noreturn void abort(void) { fail(MZ_ABORT, "abort", PC); }
 _Noreturn void __stack_chk_fail(void) { fail(MZ_ABORT, "a stack buffer is overrun", PC); }
-/* Functions that run at the end of the program or of a thread: the last one registered runs first. */
+/* Functions that run at the end of the program or of a thread, the last registered one first. */
 int __cxa_atexit(void (*f)(void *), void *x, void *d) {
     (void)d;
     ask(MZ_AT_EXIT, (long)f, (long)x, PC);

@@ -1,4 +1,4 @@
-//! Generator B: makes programs by mutating others, from docs/language.md alone.
+//! Generator B: makes programs by mutating others. It was written from docs/language.md alone.
 //!
 //! It parses a text with the oracle's parser, changes the tree in one to four places, and prints
 //! it. The result always parses. Names and types are mostly right; the oracle refuses the program

@@ -19,7 +19,7 @@ pub struct States {
     pub deadlocks: BTreeSet<Fingerprint>,
     /// The sites of failures.
     pub sites: BTreeSet<u32>,
-    /// Whether a run exceeded the evaluator.
+    /// Whether a run exceeded the limits of the evaluator.
     pub lost: bool,
 }
 

@@ -245,8 +245,8 @@ impl Search<'_> {
         explained
     }
 
-    /// Whether some extension of `order` explains the history. An explanation has all calls that
-    /// have returned, and any of the others.
+    /// Whether some extension of `order` explains the history. An explanation contains all calls
+    /// that have returned, and any number of the others.
     fn orders(&self, history: &[HistoryCall], order: &mut Vec<usize>) -> bool {
         let complete =
             (0..history.len()).all(|at| history[at].result.is_none() || order.contains(&at));

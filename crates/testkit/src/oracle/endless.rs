@@ -14,8 +14,8 @@ struct Continuations {
     nothing: bool,
     /// The statements themselves, in an endless loop.
     itself: bool,
-    /// In order: the statement after the enclosing loop, its next round, the statement after the
-    /// call.
+    /// By `break`, `continue` and `return`: the statement after the enclosing loop, the next round
+    /// of that loop, and the statement after the call.
     broken: bool,
     again: bool,
     returned: bool,

@@ -72,7 +72,8 @@ impl Maker {
         binary(op, term, Expr::Num(than))
     }
 
-    /// Returns a condition that no value satisfies, which a single comparison does not show.
+    /// Returns a condition that no value satisfies: it compares one term twice, and the two
+    /// comparisons contradict each other.
     fn contradiction(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term {
             term,
