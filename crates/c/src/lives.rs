@@ -203,7 +203,8 @@ pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i6
     if world().weak.on {
         weak::writes(cell, kind, value, pc);
     }
-    // An object in an old stack frame is gone.
+    // To initialise a held lock is a failure, except on a stack: there the old lock was in a frame
+    // that no longer exists.
     let (held, waiting) = (is_held(cell), !world().cell(cell).waiters.is_empty());
     if held && kind.read_state(object) == HELD && !is_on_stack(object) {
         let words = format!("initialises a {} that is held", kind.name());

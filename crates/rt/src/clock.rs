@@ -10,8 +10,8 @@
 //! Orderings count as written: a `Relaxed` store publishes nothing and a `Relaxed` load acquires
 //! nothing, unless fences help; a read-modify-write continues a release sequence. So an ordering
 //! that is too weak shows up as a race, although loads return only values that sequential
-//! consistency allows. A weaker memory model would change which values loads return
-//! (sync/atomic.rs), but not this file.
+//! consistency allows. Under a memory model these clocks are not asked: there the engine finds the
+//! races (weak/mod.rs).
 //!
 //! The clocks are off until the execution first uses an `UnsafeCell`.
 

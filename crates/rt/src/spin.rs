@@ -41,7 +41,8 @@ const FREE_TIMEOUTS: u32 = 2;
 /// A round that reads more cells than this is not considered a round of a spin loop.
 const MOST_WATCHED: usize = 32;
 
-/// A cell that a thread has read, and its number of changes at that time.
+/// A cell that a thread has read: `what` says whether it has read the content or the state, and
+/// `seen` is the number of changes at that time.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     cell: u32,

@@ -302,7 +302,8 @@ pub(crate) fn take_back() {
 }
 
 impl World {
-    /// Whether accesses are events: a second thread has been started.
+    /// Whether accesses are events: a second thread has been started, or inputs are chosen before
+    /// that (`eager`).
     pub(super) fn counts(&self) -> bool {
         self.started > 1 || self.learned.eager
     }
@@ -452,8 +453,8 @@ fn progress() {
     me.weak_state.leave_round();
 }
 
-/// Checks whether the current thread spins. If it does, chooses the first of its reads that
-/// differs.
+/// Checks whether the current thread spins. If it does, chooses which of its reads is the first to
+/// differ.
 fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
     let world = world();
     if world.me().weak_state.round.open || !world.spins(pc, sp, registers) {
@@ -659,7 +660,8 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     world.me().weak_state.parts = inside;
     for at in 0..count {
         let (cell, (start, _)) = self::world().me().weak_state.parts[at];
-        // Removes the waiting threads, so that a later use of the freed object is detected.
+        // With this value, threads that wait for a lock or a semaphore continue, and their use of
+        // the freed object is detected.
         let value = i64::from(self::world().cells[cell as usize].semaphore);
         let action = Action::Write {
             loc: Loc(cell),

@@ -179,7 +179,7 @@ impl Chosen {
         if let Some(&at) = self.known.get(&key) {
             return self.orders[at];
         }
-        // One place may have several addresses.
+        // The compiler may give one place of the source several addresses.
         let at = match self.calls.iter().position(|known| known.is(&call)) {
             Some(at) => at,
             None => {
@@ -220,7 +220,7 @@ impl World {
     }
 }
 
-/// Why a question has no answer.
+/// Why it is not known whether the test passes with some orderings.
 enum NoAnswer {
     /// A limit was reached.
     Limit,
