@@ -449,6 +449,7 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
         }
     }
 
+    /// Returns what the step may have to wait for.
     fn wait(&self) -> Wait {
         let join = |pc: &u32| matches!(self.flat.ops[*pc as usize], Op::Join | Op::JoinAll);
         let joins = self.incomplete || self.waits.iter().any(join);

@@ -239,6 +239,7 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Makes a step. Process numbers that it has assigned stay, even if the step is impossible.
     fn try_step(
         &mut self,
         state: &mut State,

@@ -130,6 +130,7 @@ impl ProcessTable {
         table
     }
 
+    /// Adds a process with a new number.
     fn add(&mut self, path: ProcessPath) -> ProcessId {
         let id = ProcessId(self.paths.len() as u32);
         let place = self

@@ -356,6 +356,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
+    /// Returns the action of a step that claims no cell.
     fn without_access(&mut self, thread: ThreadId, wait: Wait) -> Action {
         if self.machine(thread).is_fence(process(thread)) {
             let order = self.machine(thread).order(process(thread), None).order;
@@ -452,6 +453,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         lock
     }
 
+    /// Records that a thread has acquired or released a lock.
     fn change_lock(&mut self, thread: ThreadId, cell: u32, acquired: bool) {
         let held = &mut self.held[thread.index()];
         if acquired {
@@ -461,6 +463,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
+    /// Undoes the last answer in a log.
     fn take_back(&mut self, log: usize) {
         let Some(made) = self.logs[log].pop() else {
             return;

@@ -85,6 +85,7 @@ impl Embedded {
         }
     }
 
+    /// Whether an `int` occurs in a term.
     fn has_int(&mut self, terms: &Terms, term: Term) -> bool {
         let Some(index) = term.index() else {
             return false;
@@ -133,6 +134,7 @@ impl Embedded {
         found(terms, conjuncts, &instance.blaster, answer)
     }
 
+    /// Searches with growing widths of `int`, until there is a solution or no width can have one.
     fn check_int(&mut self, terms: &Terms, conjuncts: &[Term]) -> Answer {
         let enough = ranges::sufficient_width(terms, conjuncts);
         let last = enough.unwrap_or(0).max(self.effort.int_bits);

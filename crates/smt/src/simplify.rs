@@ -176,6 +176,7 @@ impl<'a> Simplifier<'a> {
         self.normal.get(&term).copied().unwrap_or(term)
     }
 
+    /// Returns a number as a linear sum; the parts that are no sums count as one term each.
     fn form(&mut self, term: Term) -> Form {
         if let Some(value) = self.terms.value(term) {
             return Form {
@@ -221,6 +222,7 @@ impl<'a> Simplifier<'a> {
         self.forms[&term].clone()
     }
 
+    /// Returns a number as a linear sum, if that is shorter.
     fn normal_number(&mut self, term: Term) -> Term {
         let form = self.form(term);
         if weight(&form.linear.sum, form.linear.constant) < form.weight {
@@ -230,6 +232,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
+    /// Returns a comparison in normal form, if that is shorter.
     fn normal_comparison(&mut self, term: Term) -> Term {
         let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) =
             self.terms.node(term)

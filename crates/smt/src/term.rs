@@ -317,6 +317,7 @@ impl Terms {
         &self.variables
     }
 
+    /// Returns the term with this node; adds it if it is new.
     pub(crate) fn intern(&mut self, node: TermNode, sort: Sort) -> Term {
         let nodes = &mut self.nodes;
         let entry = self.table.entry(

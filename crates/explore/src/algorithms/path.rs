@@ -160,6 +160,8 @@ impl Path {
         })
     }
 
+    /// Returns the process to run next. `pick` returns the index of a candidate with the given
+    /// mark.
     #[inline]
     fn next_by(
         &mut self,

@@ -387,6 +387,7 @@ struct Search<'a, 'w, A: Semantics, B: Semantics> {
 }
 
 impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
+    /// Searches for a shortest run of the program that the specification does not have.
     fn run(&mut self) -> Option<(Schedule, RefinementGap)> {
         self.program.program.back_to(0);
         if is_discarded(self.program.program) {

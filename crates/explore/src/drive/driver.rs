@@ -345,6 +345,10 @@ struct Driver<'a, 'w> {
 }
 
 impl Driver<'_, '_> {
+    /// The loop. In each round it asks the policy for the next process. If there is one, makes its
+    /// step. If there is none, goes back as far as the policy says ([`Policy::leave_to`]). Before
+    /// that, it records the end of the run if the state is `fresh`, that is, if it was just reached
+    /// by a step.
     fn run<E: Execution, P: Policy<E>>(
         &mut self,
         program: &mut E,

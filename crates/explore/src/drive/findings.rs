@@ -545,6 +545,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Returns a fingerprint of the event at a position of the whole run, with its past. If states
+    /// are merged, it only distinguishes the event from all others.
     fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
         if let Some(hasher) = &self.hasher {
             return hasher.event(at);
@@ -586,6 +588,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Records a complete run, and its trace if traces are distinguished.
     fn complete<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         self.found.counts.executions += 1;
         let trace = self.hasher.as_ref().map(TraceHasher::trace);

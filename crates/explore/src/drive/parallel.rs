@@ -228,6 +228,8 @@ impl Parts {
         self.conclude(done, stopped_by, &budget, &After::MayGoOn).0
     }
 
+    /// Starts the workers and waits for them. Meanwhile this thread collects the results of parts,
+    /// calls the watch, and saves the state at intervals.
     fn run_all<E, O>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -524,6 +526,7 @@ impl<'a> Desk<'a> {
         steps.break_value().or(executions.break_value())
     }
 
+    /// Takes parts and explores them, until none is left or the search is stopped.
     fn work<E, O>(
         &self,
         worker: usize,

@@ -253,6 +253,8 @@ impl SharedSearch<'_> {
         }
     }
 
+    /// Takes branches and explores them, until all states are expanded or the search is stopped.
+    /// Then sends all findings of this worker.
     fn work<E: Semantics>(
         &self,
         worker: usize,
@@ -281,6 +283,7 @@ impl SharedSearch<'_> {
         let _ = results.send(all);
     }
 
+    /// Explores a branch, or the whole program for `None`. Other workers may get parts of it.
     fn explore<E: Semantics>(
         &self,
         program: &mut E,
@@ -442,6 +445,7 @@ impl Search<Algorithm> {
         found
     }
 
+    /// Returns the search with other limits.
     fn within(&self, limits: Limits) -> Self {
         Self {
             limits,
@@ -449,6 +453,8 @@ impl Search<Algorithm> {
         }
     }
 
+    /// Starts the workers and waits for them. Meanwhile this thread calls the watch and checks the
+    /// limits. Merges the findings of all workers.
     fn by_workers<E: Semantics>(
         &self,
         (merging, most_steps): (Merging, Option<u64>),

@@ -225,6 +225,8 @@ fn home(key: u64, len: usize) -> usize {
     ((u128::from(key) * len as u128) >> 64) as usize
 }
 
+/// Inserts a word into its slot or, if other words are there, into the next free one, unless a slot
+/// on the way has the word already.
 #[inline]
 fn put(slots: &[AtomicU64], key: u64) -> Insertion {
     let mut at = home(key, slots.len());

@@ -404,6 +404,7 @@ impl<S: Set> Order<S> {
         });
     }
 
+    /// Adds an event with its past and its races.
     #[inline(always)]
     fn extend(&mut self, extension: Extension<'_, S>) {
         let Extension {

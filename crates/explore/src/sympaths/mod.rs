@@ -264,6 +264,8 @@ struct Search<'a, 'w, E: Symbolic> {
 }
 
 impl<E: Symbolic> Search<'_, '_, E> {
+    /// Explores level by level: expands all states of a level, and merges equal ones of the next
+    /// level.
     fn breadth_first(&mut self) -> ControlFlow<Bound> {
         let mut level = vec![Entry::<E> {
             state: self.program.state(),
@@ -360,6 +362,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         last.is_some_and(|event| is_silent(event) && ended(event))
     }
 
+    /// Explores without merging, along one path at a time.
     fn depth_first(&mut self) -> ControlFlow<Bound> {
         // The remaining choices of each state on the path, the next one last.
         let mut choices: Vec<Choice> = Vec::new();

@@ -347,6 +347,7 @@ impl Builder {
         met
     }
 
+    /// Adds an extension. If its step certainly must wait, it is closed, and no test covers it.
     fn add_extension(&mut self, thread: u32, preset: &[u32], clock: &[u32]) -> u32 {
         let set = |condition: &u32| self.net.condition(*condition).set;
         let closed = match self.net.thread(thread).wait {

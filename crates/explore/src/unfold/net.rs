@@ -500,6 +500,8 @@ impl Net {
         self.join_one(&mut into[process], event) && self.join(into, self.past(node.extension))
     }
 
+    /// Joins the last events of one process in two clocks. Returns false if neither is at or after
+    /// the other.
     #[inline]
     fn join_one(&self, mine: &mut u32, theirs: u32) -> bool {
         if *mine == theirs || theirs == NONE {

@@ -186,6 +186,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         *self.known_labels.entry(key).or_insert(next)
     }
 
+    /// Returns the position of an extension in the order ≺.
     fn rank(&mut self, extension: u32) -> Rank {
         let label = self.label(extension);
         let mut all: Vec<(u32, u32)> = Vec::new();

@@ -102,6 +102,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         (self.builder, found)
     }
 
+    /// Runs the recorded tests, then tests that cover the other extensions, and finds the
+    /// deadlocks.
     fn run_tests(&mut self, recorded: &[Schedule]) -> ControlFlow<Bound> {
         self.session.start()?;
         if self.builder.pending.is_empty() {

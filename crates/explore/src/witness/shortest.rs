@@ -57,6 +57,7 @@ struct BreadthFirst<'a, E> {
 }
 
 impl<E: Semantics> BreadthFirst<'_, E> {
+    /// Visits the states of each depth in turn.
     fn run(&mut self, most: usize, holds: &mut dyn FnMut(&E) -> bool) -> Option<Schedule> {
         if self.is_new() && self.counts() && holds(self.program) {
             return Some(self.schedule());

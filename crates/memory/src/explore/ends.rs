@@ -412,6 +412,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
+    /// Shows a failure to the visitor, and stores its schedule if the failure is new.
     fn note(&mut self, failure: Failure, schedule: &dyn Fn(&Graph) -> Schedule) {
         if self.is_on_the_way() {
             return;

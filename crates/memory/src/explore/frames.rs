@@ -308,6 +308,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
+    /// Adds the next parked acquisition that can read from a write.
     fn advance_locks(&mut self, frame: &mut LocksFrame) -> ControlFlow<(), bool> {
         loop {
             if let Some(lock) = &mut frame.lock
@@ -344,6 +345,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         self.add_only(event)
     }
 
+    /// Takes the next write that the read can read from; after these, tries the read as stuck.
     fn advance_read(&mut self, frame: &mut ReadFrame) -> ControlFlow<(), bool> {
         let loc = frame.access.loc;
         while frame.next > frame.floor {
@@ -457,6 +459,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         None
     }
 
+    /// Takes the next place of the write; after these, the next revisit.
     fn advance_write(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
         if frame.revisit.is_none() {
             while let Some(place) = self.next_place(frame) {

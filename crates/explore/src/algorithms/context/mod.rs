@@ -251,6 +251,7 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         for_each(&rivals, |first| self.start_sequence(first, last));
     }
 
+    /// Starts the sequence for the race of the event at `first` with the last event.
     fn start_sequence(&mut self, first: usize, last: usize) {
         // Line 12 of the paper: a sequence is not needed if its first step will not be made from
         // there again.

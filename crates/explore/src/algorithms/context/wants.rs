@@ -65,6 +65,8 @@ impl Wants {
         }
     }
 
+    /// Adds a closed set that contains all recorded processes, or all processes if no smaller
+    /// closed set is known.
     #[inline(never)]
     fn settle_some<S: Set>(&mut self, program: &impl Execution, base: &mut impl Base<S>) {
         let depth = program.events().len();
