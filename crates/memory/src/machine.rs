@@ -53,7 +53,8 @@ struct NextStep {
     tried: usize,
 }
 
-/// A program of [`WeakMemory`]. With `APART` its threads do not start or join each other.
+/// Runs a [`WeakMemory`] program as a [`Program`] of the graph engine. `APART` says that its
+/// threads do not start or join each other.
 #[derive(Debug)]
 pub struct Threads<M, const APART: bool> {
     /// One machine for each thread, or one for all.
@@ -363,7 +364,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             return Action::Fence { order };
         }
         match self.probe(thread, None) {
-            // It waits for ever: for a value of a location of its own.
+            // It waits for ever. The action for this is an await of a location that no other thread
+            // accesses.
             None => {
                 let loc = Loc(self.initial.len() as u32 + thread.0);
                 let order = mazurka_core::MemoryOrder::Relaxed;

@@ -23,7 +23,8 @@ pub(crate) struct Runner<P> {
     known: Vec<Known>,
     /// Number of answers that the program has got.
     answered: u64,
-    /// For each location, the last of the writes made in mo, and their values.
+    /// For each location, the write that is the last in mo among those that the program has made,
+    /// and its value.
     last: (Vec<Slot>, Vec<Option<Value>>),
     /// Whether the run has met a race.
     races: bool,

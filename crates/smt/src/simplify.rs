@@ -538,7 +538,7 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Replaces all parts of a conjunct that the facts decide. With `itself`, also replaces the
-    /// conjunct as a whole; this is used if it is not a fact.
+    /// conjunct as a whole. That is correct only if the conjunct is not itself one of the facts.
     fn apply(&mut self, facts: &Facts, conjunct: Term, itself: bool) -> Term {
         let parts = self.terms.parts_of(&[conjunct]);
         let mut known: FxHashMap<Term, Term> = FxHashMap::default();

@@ -7,13 +7,13 @@
 //! program refines its specification if for each of its runs some run of the specification has the
 //! same observation; if the run is final, the run of the specification must be final too.
 //!
-//! The specification may have variables that are not observed, so a run of the program may
-//! correspond to many of its states. All these states are followed at once, as in the subset
-//! construction for automata (Rabin and Scott 1959). The search is breadth-first, over pairs: a
-//! state of the program, and the set of all states of the specification that are possible after the
-//! same observation, closed under unobserved steps. An observed step leads to the states that the
-//! specification reaches by a step to the same values. If there are no such states, the run up to
-//! that step is a counterexample of minimal length.
+//! The specification may have variables that are not observed. So after a run of the program, the
+//! specification may be in one of many states. All these states are followed at once, as in the
+//! subset construction for automata (Rabin and Scott 1959). The search is breadth-first, over
+//! pairs: a state of the program, and the set of all states of the specification that are possible
+//! after the same observation, closed under unobserved steps. An observed step leads to the states
+//! that the specification reaches by a step to the same values. If there are no such states, the
+//! run up to that step is a counterexample of minimal length.
 //!
 //! As in other searches, a run of the program or of the specification does not count if a false
 //! `assume` has halted a process in it. A process that has failed makes no step, and its run is not

@@ -2,8 +2,8 @@
 //!
 //! Depth-first search with a table of the states met so far, each as a fingerprint (Holzmann, *The
 //! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction). From each state a
-//! [stubborn set](crate::algorithms::stubborn) of processes is run, or all processes without
-//! `reduced`.
+//! [stubborn set](crate::algorithms::stubborn) of processes is run or, without `reduced`, every
+//! process.
 //!
 //! | paper | here |
 //! |---|---|
@@ -28,8 +28,9 @@
 //! unless all states are needed, that is, if the graph of states is recorded, the depth is limited,
 //! or there is an observer.
 //!
-//! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]),
-//! so most steps cost as much as a cell and a process, not as much as the whole state.
+//! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]).
+//! So for most steps only the parts of a cell and a process are computed, not those of the whole
+//! state.
 
 use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
@@ -110,7 +111,8 @@ pub(crate) trait Memory {
         None
     }
 
-    /// Returns the number of states that the states met represent, if one may represent several.
+    /// Returns the number of states that are represented by those met, if one state may represent
+    /// several.
     fn permuted(&self) -> Option<u64> {
         None
     }

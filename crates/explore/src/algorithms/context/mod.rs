@@ -60,7 +60,7 @@
 //! - *Anticipating*: if the last step of a sequence is independent of everything that other
 //!   processes may still do, no other process is run there. The step itself is made, to check that
 //!   it leads to the expected state.
-//!   *Guiding* implements lines 3 and 5 of the paper, but not line 10.
+//! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
 //! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
 //!   `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
 //! - The number of traces is unknown. `deadlocks` and `failures` count only those that were met.

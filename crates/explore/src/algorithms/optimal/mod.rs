@@ -1,8 +1,8 @@
 //! Optimal DPOR: each trace exactly once.
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order
-//! Reduction", JACM 64(4), 2017, section 7 (wakeup trees). Depth first, on the driver's explicit
-//! stack; a step allocates nothing once the stacks have grown.
+//! Reduction", JACM 64(4), 2017, section 7 (wakeup trees). The search is depth first, on the
+//! driver's explicit stack; a step allocates nothing once the stacks have grown.
 //!
 //! | paper | here |
 //! |---|---|
@@ -20,21 +20,22 @@
 //!   previous run. An old race is analysed again only if some new event does not happen after the
 //!   first event of the race: otherwise v is unchanged.
 //! - *Short sequences*: instead of v, only the part of v that e' needs is used, as long as this
-//!   part decides whether v is covered. The paper's argument requires only that no sleeping process
-//!   and no earlier branch is a weak initial of the inserted sequence, and every sequence that
-//!   starts with v also starts with this part. A weak initial of the part that is one of its own
-//!   steps is a weak initial of v too (all its predecessors in v are in the part). A weak initial
-//!   that is foreign to the part may conflict with the rest of v, so then all of v is used. For a
-//!   sleeping process it suffices to check the events that come before its own event or conflict
-//!   with it ([`Optimal::leads`]).
+//!   part decides whether v is covered. This is enough: every sequence that starts with v also
+//!   starts with this part, and the paper's argument requires only that no sleeping process and no
+//!   earlier branch is a weak initial of the inserted sequence. A weak initial of the part that is
+//!   one of its own steps is a weak initial of v too (all its predecessors in v are in the part). A
+//!   weak initial that is foreign to the part may conflict with the rest of v, so then all of v is
+//!   used. For a sleeping process it suffices to check the events that come before its own event or
+//!   conflict with it ([`Optimal::leads`]).
 //! - *The next process*: where no wakeup tree decides, `preference` does. Its hints from the first
 //!   run can only change the order of the search: every ready process that is not asleep is tried
-//!   after the hints. So a run is blocked only if all its ready processes sleep. In programs
-//!   without guards and outcomes this never happens if each step of v claims what it claimed in the
-//!   run that v comes from; the paper proves it, and `leaf` asserts it. The claims may differ in
-//!   `mazurka-rt`: a write that wakes waiting threads also claims what they compete for, and claims
-//!   less in a v in which they do not wait. Then the write may leave a process asleep that it woke
-//!   in the earlier run. In that case v was covered already, and its run ends blocked.
+//!   after the hints. So a run ends blocked only if all ready processes sleep at its end. In
+//!   programs without guards and outcomes this never happens if each step of v claims what it
+//!   claimed in the run that v comes from; the paper proves it, and `leaf` asserts it. The claims
+//!   may differ in `mazurka-rt`: a write that wakes waiting threads also claims what they compete
+//!   for, and claims less in a v in which they do not wait. Then the write may leave a process
+//!   asleep that it woke in the earlier run. In that case v was covered already, and its run ends
+//!   blocked.
 //! - *Locks*: an acquisition races with the acquisition before it. In v, only its program past
 //!   comes before it: it had its other predecessors only because it followed the critical section,
 //!   which it now precedes. An acquisition that is still waiting at the end of a run is treated as
@@ -46,12 +47,12 @@
 //!   guards no run does. Why no run is missed: suppose that a run w from E is missed. Let p be an
 //!   explored step at E that is not a weak initial of w, and let q be the process that makes the
 //!   first step in w that depends on p. If that step is guarded, every run through E·p contains it
-//!   too, made or waiting, with p not in its program past, and E is expanded. If it is not guarded,
-//!   the paper's argument applies. In this argument p covers w only if its step is in w: a *true*
-//!   initial. So some sleeping processes are marked as `inherited`. Such a process covers v only if
-//!   its step is in v; it is not enough that the step could come before all of v. These are the
-//!   processes whose step conflicts with a guarded step, and those that still sleep where a wakeup
-//!   sequence ends (which never happens in the paper).
+//!   too, made or waiting, and p is not in its program past, so all ready processes are tried at E.
+//!   If it is not guarded, the paper's argument applies. In this argument p covers w only if its
+//!   step is in w: a *true* initial. So some sleeping processes are marked as `inherited`. Such a
+//!   process covers v only if its step is in v; it is not enough that the step could come before
+//!   all of v. These are the processes whose step conflicts with a guarded step, and those that
+//!   still sleep where a wakeup sequence ends (which never happens in the paper).
 //! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
 //!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
 //!   depends on. The other outcomes are explored in the same state. If the step with such an

@@ -85,7 +85,8 @@ pub(super) struct Search {
     accesses: Vec<(Loc, ThreadId, u32)>,
 }
 
-/// What has been reached of a thread. Counts are those of events at its beginning.
+/// What has been reached of a thread: always its last events. The counts are those of the first
+/// events, which are not reached.
 #[derive(Clone, Copy, Debug)]
 struct ReachedThread {
     /// Index of an event: all nodes from there on are reached.
