@@ -104,7 +104,7 @@ pub struct Record {
     /// The greatest measured memory of the process, in bytes, if states are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// The sources of the executions, if requested: the most frequent pair first.
+    /// The pairs of places whose races were reversed, if requested, the most frequent first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Vec<ReversedPair>>,
 }
@@ -188,7 +188,7 @@ pub struct KindsRecord {
     pub counted: Vec<Kind>,
     /// Those of them that were neither found nor excluded.
     pub open: Vec<Kind>,
-    /// Whether a failure that does not count has halted a process, and so cut it off.
+    /// Whether a failure that does not count has halted a process; then its next steps are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
     /// Kinds that do not count but were met.
@@ -324,7 +324,7 @@ impl Record {
         self.witnesses.iter().map(|shown| shown.kind).collect()
     }
 
-    /// Marks those of some kinds as open that count and were not found.
+    /// Marks as open those of these kinds that count and were not found.
     pub fn leave_open(&mut self, kinds: Kinds) {
         let left = kinds.without(self.found());
         let kinds = &mut self.kinds;
