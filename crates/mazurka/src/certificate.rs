@@ -1,8 +1,10 @@
-//! `check --certificate` and `check-certificate`: evidence for "verified" that is checked without
-//! trusting any explorer.
+//! `check --certificate` and `check-certificate`: evidence for the verdict "verified". The checker
+//! of the evidence (crate `certificate`) shares no code with the explorers, so the user need not
+//! trust them.
 //!
-//! The evidence is the tree that `optimal` walks, extended where the theorem requires it
-//! (docs/proofs/certificates.md), or all states if that tree is infinite or too large.
+//! The evidence is the tree of executions that `optimal` explores, with some steps added so that
+//! the theorem of docs/proofs/certificates.md applies. If this tree is infinite or too large, the
+//! evidence is the set of all states.
 //!
 //! ```
 //! use mazurka::certificate::{self, Certificate};
@@ -41,7 +43,8 @@ const MOST_STEPS: u64 = 50_000_000;
 /// Number of steps after which a run is assumed to be infinite.
 const MOST_STEPS_OF_A_RUN: u64 = 10_000;
 
-/// Number of steps of `optimal` within which an infinite run is met, unless it is rare.
+/// Number of steps of `optimal` within which the search usually finds an infinite run, if there is
+/// one.
 const MOST_STEPS_OF_LOOPS: u64 = 1_000_000;
 
 /// Why there is no certificate.
@@ -236,7 +239,7 @@ fn tree(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Vec<u8>>, NotCertified> {
-    // If runs may be infinite, a limited number of steps shows whether they are.
+    // If runs may be infinite, a first attempt with few steps usually finds an infinite run.
     let few = code.may_loop().then_some(MOST_STEPS_OF_LOOPS);
     for most in few.into_iter().chain([MOST_STEPS]) {
         let mut short = options.clone();
@@ -266,7 +269,7 @@ fn tree(
 }
 
 impl Program {
-    /// Creates a certificate that no property that counts is violated.
+    /// Creates a certificate for the claim that no property that counts is violated.
     pub fn certify(
         &self,
         options: &Options,

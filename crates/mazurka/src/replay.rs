@@ -352,7 +352,7 @@ fn replay_witness<M: Narrator + Semantics>(
         (Kind::Livelock, [run]) => {
             let narrated = same_run(machine, run, words)?;
             match evidence::livelock(machine, narrated.run) {
-                // Records without lassos, which are older, do not contain the start of the cycle.
+                // An older record has no `lasso`, so it does not say where the cycle begins.
                 Some(new) if old.lasso.is_some_and(|stem| Some(stem) != new.lasso) => {
                     changed("their cycle begins at another step")
                 }
@@ -446,8 +446,8 @@ pub(crate) fn same_steps(old: &Run, new: &Run) -> Result<(), ReplayProblem> {
 
 /// Returns the most important difference, if any.
 fn difference(was: &Step, is: &Step) -> Option<String> {
-    // Marks are not part of the step. Locks follow from the label, and older records do not contain
-    // them.
+    // The mark of a race is not part of the step. The locks follow from the label, and older
+    // records lack them.
     let unmarked = |step: &Step| Step {
         racing: false,
         locks: Vec::new(),

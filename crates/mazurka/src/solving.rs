@@ -1,7 +1,8 @@
-//! The choice of the solver, its limits, and the log of its queries.
+//! The choice of the solver for conditions over inputs and initial values, its limits, and the log
+//! of its queries.
 //!
-//! The embedded solver decides conditions over inputs and initial values; `z3` and `cvc5` can
-//! replace it or be compared with it, if they are installed.
+//! By default the embedded solver decides. If `z3` or `cvc5` is installed, it can replace the
+//! embedded solver, or its answers can be compared with those of the embedded solver.
 //!
 //! ```
 //! use mazurka::solving::SolverChoice;
@@ -81,7 +82,7 @@ impl Solving {
         }
     }
 
-    /// Ends the search, before its findings are shown.
+    /// Gives the solver some more time after the search, to find values for the evidence.
     pub(crate) fn show(&self) {
         self.deadline.put_off(FOR_EVIDENCE);
     }

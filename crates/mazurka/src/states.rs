@@ -37,7 +37,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> (Record, StateGraph) {
         let mut machine = front.machine(options);
-        // The picture needs all states.
+        // A picture shows all states, so no reduction is used.
         let algorithm = Algorithm::StatefulAs(Merging {
             reduced: false,
             symmetric: false,

@@ -10,7 +10,7 @@
 //! | g(θ), Theorem 8 | [`Program::linearised`] |
 //! | ι⟨W, R⟩, section 2 | [`Program::path_events`] |
 //!
-//! Two runs are equivalent if they have the same steps and dependent steps in the same order.
+//! Two runs are equivalent if they have the same steps, and dependent steps in the same order.
 
 use mazurka_core::record::{ComparedRuns, Ending, OtherOrder, PathEvent, Run, Step};
 use mazurka_core::{
@@ -84,15 +84,16 @@ impl Program {
         })
     }
 
-    /// Returns the schedule of the normal form of a run: it repeatedly takes, among the minimal
-    /// steps, the one of the first process.
+    /// Returns the schedule of the normal form of a run. The normal form is built step by step:
+    /// among the steps that no remaining step happens before, the one of the first process comes
+    /// next.
     ///
     /// ```
     /// use mazurka::{Options, Program};
     /// let source = "var x, y, z: int = 0
     ///     process { x := 1 }  process { y := 1 }  process { x := 3 }";
     /// let program = Program::load("e4.maz", source, &[]).unwrap();
-    /// // Errata E4: both are fixed points of Definition 12 as printed.
+    /// // Errata E4: as printed, Definition 12 leaves both of these schedules unchanged.
     /// for schedule in ["2 0 1", "1 2 0"] {
     ///     let schedule = schedule.parse().unwrap();
     ///     let normal = program.canonical(&schedule, &Options::default()).unwrap();

@@ -2,10 +2,12 @@
 //!
 //! A step *claims* the accesses that it might make. From every mark, the analysis follows all paths
 //! to the end of the step, through both sides of each test, and collects the accesses. Steps with
-//! conflicting claims are dependent, even if the access is not made in every run. |
+//! conflicting claims are dependent, even if the access is not made in every run.
+//!
 //! An index can be computed when the step starts if it reads only local slots that the step has not
 //! changed before. An access with such an index claims one element; any other access with an index
-//! claims the whole array. So the analysis tracks the slots that the step may have changed. |
+//! claims the whole array. So the analysis tracks the slots that the step may have changed.
+//!
 //! The analysis also tracks which values depend on a `choose` of the same step, because no wait may
 //! depend on such a value. Where paths meet, their facts are united. This loses no precision: each
 //! fact after an instruction follows from at most one fact before the instruction.

@@ -3,7 +3,7 @@
 //! The author chooses the line breaks, as in gofmt: no line is joined or split. This has three
 //! reasons. A deliberate arrangement is preserved. The line numbers of diagnostics and witnesses
 //! stay the same. Some line breaks are significant to the parser, which must read the same program.
-//! |
+//!
 //! Everything else follows from the tokens alone, so formatting is idempotent: [`spacing`] decides
 //! on blanks between two tokens of one line, [`layout`] on the indentation of a line.
 //!

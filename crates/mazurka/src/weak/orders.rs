@@ -1,7 +1,7 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than necessary.
 //!
-//! Each answer is found by searches with other orders. `mazurka_memory::orders` selects the orders
-//! to try.
+//! `mazurka_memory::orders` selects orders to try, and each of them is tried by a search of the
+//! program with these orders.
 
 use std::sync::Arc;
 
@@ -105,8 +105,8 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Returns accesses with other orders with which a violated program passes, if a search of at
-    /// most `steps` steps finds them.
+    /// Returns stronger orders of accesses with which a violated program is verified, if searches
+    /// with at most `steps` steps find them.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,
@@ -216,7 +216,8 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         pairs.any(|(access, order)| access.order != *order)
     }
 
-    /// Returns the orders found before a limit was reached; the other orders are open.
+    /// Returns the orders found before a limit was reached. The advice for all other accesses is
+    /// open.
     fn left_open(
         &self,
         stop: NoAnswer,

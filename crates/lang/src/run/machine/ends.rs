@@ -3,11 +3,13 @@
 //!
 //! A send and a receive are ordered in two cases only. Message i is received after it is sent, and
 //! message i + capacity is sent after message i is received. If both are possible, either order
-//! leaves the same messages in the channel. |
+//! leaves the same messages in the channel.
+//!
 //! All sends are ordered with each other, and so are all receives. So one enabling event is enough
 //! for each step. If the channel holds n messages, the next receive takes the message of the n-th
 //! last send, which is the event that enabled it. If the channel has room for m messages, the next
-//! send uses the room that the m-th last receive has made. |
+//! send uses the room that the m-th last receive has made.
+//!
 //! A step that may do anything else with the channel claims both ends. It is ordered with all other
 //! accesses to the channel, so the search backwards for the enabling event stops there.
 

@@ -9,11 +9,13 @@
 //! index of it is computed from variables that no process writes: then each index selects the same
 //! element throughout a run. Indices that may be equal under the `requires` form a *group*, so no
 //! element belongs to two groups. Each group gets a copy of the array, which its accesses use; no
-//! access uses the array itself. |
+//! access uses the array itself.
+//!
 //! For given values, the copy of a group holds the right values in the elements that the group can
 //! select, and initial values in all other elements. So the program fails, waits and ends as
 //! before, and two final states differ in the array if and only if they differ in a copy. Steps on
-//! different groups touch nothing in common. |
+//! different groups touch nothing in common.
+//!
 //! An array stays whole if any other index accesses it, in the code or in a property. It also stays
 //! whole if an invariant reads it, because every write to the array is then a write to a variable
 //! of the invariant.

@@ -3,7 +3,8 @@
 //!
 //! The engine needs numbers as the values of reads and writes. A known value that is not too large
 //! stands for itself; any other value is represented by the number of its term. Terms are
-//! hash-consed, so equal numbers mean equal terms in all executions of a search. |
+//! hash-consed, so equal numbers mean equal terms in all executions of a search.
+//!
 //! A condition over unknown values is a separate step
 //! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), which the engine records in
 //! the execution graph as a *decision*. The engine asks which outcomes of a decision are feasible
