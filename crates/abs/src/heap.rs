@@ -1,5 +1,5 @@
-//! The state of a running program: objects, tasks, output. Also the names of objects, which are the
-//! same in all equivalent executions.
+//! The state of a running program: objects, tasks and output. Also the names of objects and tasks,
+//! which are the same in all equivalent executions.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -16,10 +16,11 @@ pub(crate) struct ObjectName {
     pub number: u32,
     pub class: u32,
     pub name: Fingerprint,
-    /// Its first cell. Each field has a cell, followed by one cell for its cog and one for its
-    /// life.
+    /// The first cell of the object. There is a cell for each field, then one for its cog and one
+    /// for whether it is alive.
     pub cells: u32,
-    /// Whether its scheduling varies while that of other objects does not.
+    /// Whether it is the object, or one of those, whose scheduling varies because the user has
+    /// chosen it.
     pub chosen: bool,
 }
 
@@ -32,7 +33,7 @@ pub(crate) const CLOCK: u32 = 1;
 /// The process that lets time pass, if time can pass.
 pub(crate) const CLOCK_PROCESS: ProcessId = ProcessId(1);
 
-/// The objects and tasks met so far in any execution.
+/// The objects and tasks that have occurred in any execution so far. They keep their numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     pub tasks: ProcessTable,
@@ -147,7 +148,7 @@ pub(crate) enum Life {
 /// A method call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The instruction that called it; the greatest number if it was not called by an instruction.
+    /// The instruction that called it, or the greatest number for the first method of a task.
     pub call: u32,
     /// The start and the end of its slots.
     pub base: u32,
@@ -204,7 +205,7 @@ impl Task {
         }
     }
 
-    /// Returns all data that can matter later.
+    /// Returns all data that can matter later, for the comparison of states.
     fn essence(&self) -> impl Hash + Eq + '_ {
         let (frames, stack) = (&self.frames, &self.stack);
         (
