@@ -68,7 +68,7 @@ class Session {
     }
   }
 
-  /** Sends a notification if the server is ready. Otherwise `greet` will tell it about all open files. */
+  /** Sends a notification if the server is ready. Otherwise `greet` later sends all open files. */
   notify(method, params) {
     if (this.ready) this.peer.notify(method, params);
   }
