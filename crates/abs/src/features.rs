@@ -36,7 +36,7 @@ enum Undefined {
     Unknown(String, Span),
     /// The operands do not fit the operator.
     Types(&'static str),
-    /// It divides by 0 in this product.
+    /// The expression divides by 0 in this product.
     Zero,
     /// An attribute in it has a value that was rejected, which was reported.
     Refused,

@@ -19,8 +19,7 @@ pub(crate) struct ObjectName {
     /// The first cell of the object. There is a cell for each field, then one for its cog and one
     /// for whether it is alive.
     pub cells: u32,
-    /// Whether it is the object, or one of those, whose scheduling varies because the user has
-    /// chosen it.
+    /// Whether the user has chosen this object, so that the scheduling of its tasks varies.
     pub chosen: bool,
 }
 
@@ -177,11 +176,11 @@ pub(crate) struct Task {
     pub kept: bool,
     /// The end of the duration that it waits for.
     pub wake: Option<Value>,
-    /// Its deadline.
+    /// The deadline of the task, if it has one.
     pub deadline: Option<Value>,
     /// Whether it is in the recovery block of its class.
     pub recovers: bool,
-    /// Its result, or the exception that ended it.
+    /// The result of the task, or the exception that ended the task.
     pub result: Option<Value>,
 }
 

@@ -16,7 +16,7 @@ const MAX_STACK: usize = 1 << 22;
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     Exception(Value),
-    /// It takes more work or memory than a step may use.
+    /// The evaluation takes more work or memory than a step may use.
     TooMuch,
 }
 

@@ -58,7 +58,7 @@ pub struct Symbol {
 }
 
 /// The declarations of a text, in order, and all mentions of them, each with the index of its
-/// declaration. Declarations are mentions, too.
+/// declaration. A declaration is also a mention.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The declarations.

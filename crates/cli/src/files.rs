@@ -330,7 +330,7 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
 /// Removes a saved file. A device is not removed.
 pub(crate) fn remove(path: &Path) {
     if path.is_file() {
-        // It does no harm if the file cannot be removed.
+        // If the file cannot be removed, it does no harm.
         let _ = fs::remove_file(path);
     }
 }

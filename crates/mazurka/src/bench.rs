@@ -27,7 +27,8 @@ pub use mazurka_core::bench::Benchmark;
 /// The programs and engines to measure.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// The engines; if there are none, those that have figures to compare with.
+    /// The engines. If the list is empty, each program is measured with the engines that have
+    /// figures to compare with.
     pub algorithms: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`.
     pub filter: Option<String>,

@@ -50,16 +50,16 @@ const MOST_STEPS_OF_LOOPS: u64 = 1_000_000;
 /// Why there is no certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCertified {
-    /// It is not a `.maz` program.
+    /// The program is not in `.maz`.
     #[error("certificates are for `.maz` programs")]
     NotMaz,
-    /// Some of its values are unknown.
+    /// The program has unknown values.
     #[error("there are no certificates for programs that leave values open; give them with --set")]
     Unknown,
-    /// It is explored under a memory model.
+    /// The search is under a memory model.
     #[error("there are no certificates under a memory model")]
     Memory,
-    /// It states a property that certificates do not cover.
+    /// The program states a property that certificates do not cover.
     #[error(
         "there are no certificates for `cover`, `refines`, `spec object`, and temporal properties over locals"
     )]

@@ -172,12 +172,12 @@ pub enum ResumeError {
     /// The text is not a checkpoint.
     #[error("this is not a checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),
-    /// It was changed after it was created.
+    /// The checkpoint was changed after it was created.
     #[error(
         "this checkpoint is damaged: its text has changed since it was saved (the checksum differs); take another copy, or start anew"
     )]
     Damaged,
-    /// It was created by another version of Mazurka.
+    /// Another version of Mazurka has created the checkpoint.
     #[error("this checkpoint was made by Mazurka {made}, and this is {here}; start anew")]
     Version {
         /// The version that made it.
@@ -185,12 +185,12 @@ pub enum ResumeError {
         /// The version that reads it.
         here: String,
     },
-    /// It was created by a build of Mazurka with other fingerprints.
+    /// A build of Mazurka with other fingerprints has created the checkpoint.
     #[error(
         "this checkpoint was made by another build of Mazurka, whose fingerprints differ from those of this one; start anew"
     )]
     Fingerprints,
-    /// It belongs to another program.
+    /// The checkpoint belongs to another program.
     #[error(
         "this is a checkpoint of another program: `{file}` with the hash {made}, not {here}; restore that program and its --set, or start anew"
     )]
@@ -202,7 +202,7 @@ pub enum ResumeError {
         /// The hash of the program here.
         here: String,
     },
-    /// It was created with other options.
+    /// The checkpoint was created with other options.
     #[error("this checkpoint was made with `{made}`, not with `{here}`; give the same options")]
     OtherOptions {
         /// The options with which it was made.

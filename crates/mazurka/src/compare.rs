@@ -72,7 +72,7 @@ pub struct Compare {
 /// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCompared {
-    /// They observe different variables.
+    /// The programs observe different variables.
     #[error(
         "`{file}` observes `{name}`, and the other program does not: name what both have with --observe"
     )]
@@ -93,7 +93,7 @@ pub enum NotCompared {
     /// The variable has another type in the other program.
     #[error("`{0}` does not have the same type in both programs")]
     Type(String),
-    /// They are in two languages.
+    /// The programs are in two languages.
     #[error("programs of two languages observe different things, so they are not compared")]
     Languages,
     /// Names of objects depend on the run.
@@ -354,7 +354,7 @@ impl Program {
             (None, false) => Verdict::Inconclusive,
         };
         if compared.holds {
-            // The relation holds, whatever outcomes a bound has hidden.
+            // The relation holds, even if a bound has hidden some outcomes.
             record.scope.bounds.clear();
             (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
         }

@@ -130,7 +130,7 @@ pub struct ConditionRecord {
     pub holds: String,
     /// The values for which it certainly does not hold.
     pub fails: String,
-    /// The values for which neither is known.
+    /// The values for which neither answer is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
     /// The values for which a false `assume` discards every run, so that the property neither holds

@@ -403,9 +403,10 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     }
 }
 
-/// Returns the evidence for a livelock at the end of a run that has just been described: its last
-/// steps form a cycle, and no process is ready all the time without making a step in it. Returns
-/// `None` if there is no such cycle. Afterwards the machine is at the start of the run.
+/// Returns the evidence for a livelock at the end of a run that has just been described. The last
+/// steps of the run must form a cycle that a fair scheduler can repeat: no process is ready all the
+/// time without making a step. Returns `None` if there is no such cycle. Afterwards the machine is
+/// at the start of the run.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let made: Vec<ProcessId> = machine.events().iter().map(|e| e.process).collect();
     let steps = made.len();

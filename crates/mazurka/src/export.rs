@@ -31,7 +31,7 @@ impl<E: Semantics> Observer<E> for Schedules<'_> {
 pub struct TestCoverage {
     /// Number of tests.
     pub tests: u64,
-    /// Their coverage.
+    /// The coverage of all tests together.
     pub coverage: Coverage,
 }
 

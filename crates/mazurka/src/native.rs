@@ -87,7 +87,7 @@ impl Front for Native {
                 limits: options.limits.clone(),
                 goal: Goal::Violation(Kinds::FAULTS),
             };
-            // If the search rejects an operation, the run rejects the operation, too.
+            // If the search rejects an operation, the run will reject it as well.
             let _found = search_alone::<Self>(&mut machine, &search, &mut crate::quietly());
         }
         machine

@@ -31,9 +31,9 @@ pub struct Permuting {
     pub plan: Plan,
     /// Whether to continue from path to path until all are explored.
     pub complete: bool,
-    /// Whether to count the classes of the definitions as printed, too.
+    /// Whether to count also the classes according to the definitions as printed.
     pub paper: bool,
-    /// Whether to find the permutations of the recorded path from any initial values, too.
+    /// Whether to find also the permutations of the recorded path from any initial values.
     pub any_start: bool,
     /// Limit on the permutations, and on the results, that are listed.
     pub listed: usize,

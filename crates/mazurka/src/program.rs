@@ -146,8 +146,8 @@ impl Program {
 
     /// Returns the kinds of violations that count: the kinds in the options, if any are given, and
     /// those of the properties that the options name. By default, failures, violated temporal
-    /// properties, deadlocks and livelocks count, and also different results if the file defines
-    /// what to observe or states no other property; the kinds that the file allows do not count.
+    /// properties, deadlocks and livelocks count. Different results count if the file defines what
+    /// to observe or states no other property. The kinds that the file allows do not count.
     /// Temporal properties count only if the file states some.
     pub fn counted(&self, options: &Options) -> Kinds {
         let named = self.named_properties().into_iter();
@@ -228,10 +228,11 @@ pub enum Refused {
         "temporal properties can be decided only where all values are known: give the initial values (--set) and use no `input()`, or leave them out (`allows property`)"
     )]
     Temporal,
-    /// It cannot be explored under a weak memory model.
+    /// The program cannot be explored under a weak memory model.
     #[error("under a weak memory model: {0}")]
     Weak(#[from] NotWeak),
-    /// It has unknown values, and results or orders are to be compared under a weak memory model.
+    /// The program has unknown values, and the command would have to compare results or orders
+    /// under a weak memory model.
     #[error(
         "under a weak memory model `orders` and determinism need all values: give the initial values (--set) and use no `input()`, or leave out determinism (`allows nondeterminism`)"
     )]

@@ -57,7 +57,7 @@ pub struct ProveOptions {
     pub reduce: bool,
     /// Whether goals with contradictory assumptions are closed immediately.
     pub feasible: bool,
-    /// Whether to prove, too, that no state deadlocks.
+    /// Whether to prove also that no state is a deadlock.
     pub deadlock: bool,
     /// How often a loop without an invariant may be unfolded.
     pub unfold: u32,
@@ -195,10 +195,10 @@ pub struct ProofFile {
 /// Why a file is not accepted as a proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofProblem {
-    /// It is not JSON, or does not have this shape.
+    /// The file is not JSON, or does not have the shape of a proof.
     #[error("this is not a proof of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
-    /// It is about another program.
+    /// The proof is about another program.
     #[error(
         "this is a proof about another program: `{file}` or its --set options have changed since"
     )]
@@ -213,10 +213,10 @@ pub enum ProofProblem {
     /// The proof is invalid.
     #[error("rejected: {0}")]
     Rejected(#[from] Rejected),
-    /// Its goal cannot be parsed, or there is no solver.
+    /// The goal of the proof cannot be parsed, or there is no solver.
     #[error(transparent)]
     Prove(#[from] ProveError),
-    /// It was not checked completely, so it may be invalid.
+    /// The proof was not checked completely, so it may be invalid.
     #[error("not checked to its end: {bound}")]
     BrokenOff {
         /// The reason.

@@ -48,7 +48,7 @@ pub use mazurka_lang::BadProperty;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reachability {
-    /// It can be reached, and the run shows it.
+    /// The state can be reached, and a run shows this.
     Reachable,
     /// No execution reaches it.
     Unreachable,

@@ -48,7 +48,7 @@ pub struct Recording {
 /// Why a text is not a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// It is not JSON, or does not have this shape.
+    /// The text is not JSON, or does not have the shape of a record.
     #[error("this is not a record of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
     /// The record has an unsupported version.
@@ -91,7 +91,7 @@ fn is_read(version: u64) -> bool {
 /// Why a recorded run was not reproduced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayProblem {
-    /// It was recorded with another program.
+    /// The run was recorded with another program.
     #[error(
         "this was recorded with another program: `{file}` or its --set options have changed since (its hash was {recorded}, now it is {now})"
     )]
@@ -106,7 +106,7 @@ pub enum ReplayProblem {
     /// The record contains no run.
     #[error("there is nothing to replay: the record has no witness and no run")]
     Nothing,
-    /// Its violation has no run.
+    /// The violation in the record has no run.
     #[error(
         "there is nothing to replay: the violation is a `cover` that no run reaches; to look for it again, `mazurka check {file}` with the options of then"
     )]
@@ -375,7 +375,7 @@ fn replay_witness<M: Narrator + Semantics>(
     }
 }
 
-/// Returns the failure that a witness is about.
+/// Returns the failure that a witness shows.
 fn failure_again<M: Narrator>(
     machine: &mut M,
     failures: &[Mishap],

@@ -32,12 +32,12 @@ pub enum NotLinear {
     /// The program is not in `.maz`.
     #[error("a run of a `.maz` program is linearised")]
     NotMaz,
-    /// It has synchronisation objects.
+    /// The program has synchronisation objects.
     #[error(
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are of several processes, and a run that is linearised has one"
     )]
     Objects,
-    /// It has an object whose operations clients call.
+    /// The program has an object whose operations clients call.
     #[error("`spec object`: calls are chosen by clients, and no statement says the same")]
     Clients,
     /// A label is not a statement of the language.

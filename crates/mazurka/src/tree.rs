@@ -31,7 +31,7 @@ const MOST_TOLD: usize = 2_000_000;
      or choose an --algorithm that explores less; --format text counts what there is", if *.complete { "" } else { "at least" }
 )]
 pub struct TreeTooLarge {
-    /// Number of states met.
+    /// Number of states that the search has visited.
     pub nodes: u64,
     /// Whether these are all states.
     pub complete: bool,
@@ -162,7 +162,7 @@ struct StateText {
     label: String,
     state: Vec<Binding>,
     mishap: Option<String>,
-    /// Its mishap as a final state.
+    /// The mishap of the state as a final state, for example a violated `ensures`.
     broken: Option<String>,
     /// Whether the last step only decided a condition.
     decides: bool,

@@ -539,7 +539,7 @@ impl RecordContents {
         }
     }
 
-    /// Returns the kinds that were met but do not count.
+    /// Returns the kinds of violations that occur but do not count.
     fn met(&self) -> Vec<Kind> {
         let counts = &self.counts;
         let met = [

@@ -43,8 +43,8 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
     command + &cflags(program)
 }
 
-/// Returns the command for a test of Rust code that `mazurka-rt` has recorded: the settings of the
-/// record include the place of the model and the name of the test.
+/// Returns the command for a test of Rust code that `mazurka-rt` has recorded. The settings of such
+/// a record include the place of the model and the name of the test.
 fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     let setting = |wanted: &str| {
         let found = program.set.iter().find(|(name, _)| name == wanted);

@@ -228,7 +228,8 @@ impl Server {
 }
 
 /// Accepts connections and answers their requests. A connection that does not send the head of a
-/// request in time is closed, so that idle ones cannot exhaust the file descriptors of the process.
+/// request in time is closed, so that idle connections cannot exhaust the file descriptors of the
+/// process.
 async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result<(), ServeError> {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {

@@ -34,7 +34,7 @@ impl Checker<'_> {
             may_die: false,
         };
         let Some(tree) = tree else {
-            // This is the class of the main block.
+            // The class of the main block has no declaration.
             self.out.classes.push(info);
             return;
         };

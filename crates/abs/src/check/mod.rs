@@ -665,8 +665,8 @@ impl<'a> Checker<'a> {
         *data != Ty::EXCEPTION && made.count() == parts.len()
     }
 
-    /// Returns the type of a function parameter, as far as the body of the partial function
-    /// determines it.
+    /// Returns the type of a function parameter. A part of the type that the body of the partial
+    /// function does not determine may be any type.
     fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
         let (parameters, result) = ty?;
         let open = |checker: &Self, ty: &Ty| match checker.unknowns.deep(ty) {

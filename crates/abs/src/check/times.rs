@@ -30,7 +30,7 @@ use crate::syntax::ast::{Binary, Expr, ExprKind, Unary};
 use crate::types::Ty;
 use crate::value::Value;
 
-/// A bound of a duration, as far as it is known.
+/// What the compiler knows about a bound of a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DurationBound {
     Number(BigRational),

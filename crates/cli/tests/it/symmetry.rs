@@ -2,7 +2,7 @@
 
 use crate::support::mazurka;
 
-/// Three processes that can change places, of which each makes one step.
+/// Three interchangeable processes, each of which makes one step.
 const ADDERS: &str = "corpus/maz/adders/program.maz";
 
 fn explore(more: &[&str]) -> crate::support::CommandResult {

@@ -380,7 +380,8 @@ pub struct Frame {
 /// A local variable.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Its name; hidden counters of bounded loops have names that start with `$`.
+    /// Its name. The name of a hidden local, such as the counter of a bounded loop, starts with
+    /// `$`.
     pub name: String,
     /// How its elements are named.
     pub shape: Shape,
@@ -413,8 +414,8 @@ pub enum Place {
 }
 
 impl Program {
-    /// Whether a shared variable, by its index, is a result: one that `observe` names, or by
-    /// default any that is neither a ghost nor part of a synchronisation object.
+    /// Whether the variable with this index is part of the result: `observe` names it, or, by
+    /// default, it is neither a ghost nor part of a synchronisation object.
     pub fn observes(&self, var: usize) -> bool {
         match &self.observe {
             Some(named) => named.iter().any(|id| id.0 as usize == var),

@@ -1,9 +1,9 @@
 //! Synchronisation objects: semaphores, reader–writer locks, condition variables, barriers, and
 //! locks that are tried.
 //!
-//! They are lowered to shared variables. If it matters which process holds an object or waits for
-//! it, the object has an array with one element for each process that exists from the start. So an
-//! operation touches only the elements that it depends on, and a state shows which process holds
+//! Objects are lowered to shared variables. If it matters which process holds an object or waits
+//! for it, the object has an array with one element for each process that exists from the start. So
+//! an operation touches only the elements that it depends on, and a state shows which process holds
 //! which object. A spawned process has no element, so the checker refuses these operations in
 //! spawned processes. `synchronise.rs` lowers the operations.
 
@@ -108,7 +108,7 @@ pub(super) struct Processes {
     /// Whether there are objects that identify processes.
     pub identified: bool,
     pub count: u32,
-    /// The type of a variable that holds a process or none.
+    /// The `enum` type of variables that hold a process or the value "none".
     pub ty: u16,
     /// For each procedure, whether it needs the number of its process.
     need_number: Vec<bool>,
@@ -302,7 +302,7 @@ impl<'s> Checker<'s> {
         self.object_var(shape, Type::Bool, 0, span)
     }
 
-    /// Adds a variable that holds a process or none.
+    /// Adds a variable whose value is a process or "none".
     fn holder(&mut self, shape: Shape, span: Span) -> Option<VarId> {
         self.object_var(shape, Type::Enum(self.processes.ty), 0, span)
     }

@@ -388,7 +388,7 @@ impl ClaimWalk<'_> {
             Op::Mark(_) | Op::Open(_) => return,
             Op::Close => at.open = false,
             Op::BeginAtomic => at.atomic += 1,
-            // This walk began inside an atomic block. No process rests at such a mark, so its
+            // The walk began at a mark inside an atomic block. No process rests there, so the
             // result is not used.
             Op::EndAtomic if at.atomic == 0 => return,
             Op::EndAtomic => at.atomic -= 1,

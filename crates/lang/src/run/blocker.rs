@@ -1,6 +1,6 @@
-//! Determines what a blocked process waits for: another process, for example the holder of a lock
-//! or the process of a `join`; a write to the cells that its step claims; or anything, if this is
-//! not known more exactly.
+//! Determines what a blocked process waits for. It may wait for another process, such as the holder
+//! of a lock or the process of a `join`. It may wait for a write to the cells that its step claims.
+//! If neither is certain, it may wait for anything.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, Wait};
 

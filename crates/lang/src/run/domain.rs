@@ -64,7 +64,7 @@ pub(crate) struct StepInProgress<'a> {
     pub fuel: Fuel,
     /// How long the search waits for the end of the step.
     pub patience: &'a Patience,
-    /// Its part of the undo log.
+    /// The part of the undo log that belongs to the step.
     pub log: Log,
     /// Records the instructions that the step passes, if the search needs coverage.
     pub recorder: Option<&'a mut Recorder>,
@@ -174,7 +174,7 @@ impl StepInProgress<'_> {
 
 /// The element that an index selects.
 pub(crate) enum SelectedElement<U> {
-    /// This cell or slot.
+    /// The cell or slot with this number.
     At(u32),
     /// An unknown element within the array.
     Somewhere(U),

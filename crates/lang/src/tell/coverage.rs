@@ -248,8 +248,7 @@ struct Vacuity<'a> {
 const MAX_QUOTED: usize = 60;
 
 impl Vacuity<'_> {
-    /// Handles a sequence of statements. The statements after an unreached statement are unreached,
-    /// too.
+    /// Handles a sequence of statements. If a statement is not reached, neither are those after it.
     fn sequence(&mut self, stmts: &[Stmt]) {
         let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));

@@ -96,9 +96,9 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
     sound.then_some(states)
 }
 
-/// Whether the current run violates a property. If `lasso` is given, the run repeats all steps
-/// after the first `lasso` ones for ever; otherwise it ends. Before and after the call, the machine
-/// is at the end of the run.
+/// Whether the current run violates a property. If `lasso` is given, the steps after the first
+/// `lasso` steps are repeated for ever. Otherwise the run ends. Before and after the call, the
+/// machine is at the end of the run.
 pub(crate) fn violated<M: Semantics>(
     machine: &mut M,
     property: usize,

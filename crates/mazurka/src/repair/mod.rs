@@ -133,10 +133,10 @@ pub struct Repair {
 /// Why a program cannot be repaired.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRepaired {
-    /// It consists of several files.
+    /// The program consists of several files.
     #[error("`repair` changes one file, and this program includes others")]
     Included,
-    /// It cannot be checked.
+    /// The program cannot be checked.
     #[error(transparent)]
     Refused(#[from] Refused),
 }
@@ -194,9 +194,9 @@ impl Subject<'_> {
         all
     }
 
-    /// Whether the order of two statements does not matter within their process: they use no common
-    /// shared variable, neither assigns a variable that the other uses, and neither calls a
-    /// procedure, which may do more than the text of the call shows.
+    /// Whether the order of two statements does not matter within their process. This is the case
+    /// if they use no common shared variable, neither assigns a variable that the other uses, and
+    /// neither calls a procedure. A procedure may do more than the text of the call shows.
     fn commute(&self, one: &Statement, two: &Statement) -> bool {
         let moves = |statement: &Statement| {
             let roles = matches!(

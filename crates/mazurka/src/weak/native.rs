@@ -130,7 +130,7 @@ impl<'p> Visitor<&'p mut WeakProgram> for ExecutionVisitor<'_, '_> {
     }
 }
 
-/// The steps of a drawn execution, as far as it continues.
+/// Collects the steps of a drawn execution.
 #[derive(Default)]
 struct DrawnSchedule(Schedule);
 

@@ -242,9 +242,9 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         self.accesses.iter().map(place).collect()
     }
 
-    /// Returns orders with which the program passes and that differ from the written ones at a
-    /// smallest set of places, where they are as weak as possible. Returns `None` if there are no
-    /// such orders.
+    /// Returns orders with which the program is verified. They differ from the written orders at as
+    /// few places as possible, and there they are as weak as possible. Returns `None` if there are
+    /// no such orders.
     fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, NoAnswer> {
         orders::strengthened(&self.places(), &mut |orders| self.passes(orders))
     }

@@ -60,9 +60,9 @@ pub(crate) struct LaneRow {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub lane: usize,
-    /// Its lines, shortened.
+    /// The lines of the box, shortened.
     pub lines: Vec<(Tone, String)>,
-    /// Its lines in full.
+    /// The lines of the box in full, for a tooltip.
     pub title: String,
     pub style: Style,
     /// Whether the step races with another.

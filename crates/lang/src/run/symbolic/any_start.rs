@@ -47,9 +47,9 @@ pub struct Outlook {
 /// Whether two runs from the same initial values may end differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disagreement {
-    /// They always end equally.
+    /// The two runs always end equally.
     Never,
-    /// They end differently from some initial values.
+    /// The two runs end differently from some initial values.
     When {
         /// The condition on these initial values.
         condition: String,

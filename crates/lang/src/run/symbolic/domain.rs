@@ -54,7 +54,7 @@ pub(super) enum Apart {
     /// No conditions.
     #[default]
     Nothing,
-    /// Those from which no `assume` can be reached before the next mark.
+    /// The conditions from which no `assume` can be reached before the next mark.
     Branches,
     /// All conditions.
     Conditions,

@@ -413,8 +413,8 @@ impl Logic {
         answer
     }
 
-    /// Returns values that satisfy all conditions; `None` if there are no such values or the solver
-    /// finds none.
+    /// Returns values that satisfy all conditions; Returns `None` if the solver finds no such
+    /// values.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
             Answer::Sat(model) => Some(model),

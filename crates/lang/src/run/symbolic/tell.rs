@@ -161,8 +161,8 @@ impl SymbolicMachine {
         Some(self.with(&model))
     }
 
-    /// Returns the condition under which the current state breaks the property that a mishap of the
-    /// initial or final state is about.
+    /// Returns the condition under which the current state breaks a property. The property is given
+    /// by a mishap of the initial or final state.
     pub(super) fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
         let program = &self.code.program;
         let property = match (mishap.process, Site::decode(mishap.site)?) {

@@ -72,7 +72,8 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// Reports a token after a statement that neither belongs to it nor starts the next statement.
+    /// Reports a token after a statement: the token does not belong to the statement, and does not
+    /// start the next one.
     pub(super) fn wrong_tail(&mut self) {
         let previous = self.token_at(self.pos - 1);
         if self.at(TokenKind::Assign)

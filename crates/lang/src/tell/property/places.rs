@@ -1,9 +1,9 @@
 //! Computes from the code the lines at which a process can rest. An `at` with any other line is
 //! reported as a mistake, because the answer "unreachable" would hide this mistake.
 //!
-//! The result may contain too many lines: all paths through the code count, whatever the conditions
-//! are. The name of a spawned process is known only at run time, so `0.1` may be any process that
-//! process 0 may spawn.
+//! The result may contain too many lines, because all paths through the code count, also those that
+//! no run takes. The name of a spawned process is known only at run time, so `0.1` may be any
+//! process that process 0 may spawn.
 
 use mazurka_core::ProcessPath;
 use mazurka_diagnostics::Span;
