@@ -380,8 +380,7 @@ pub struct Frame {
 /// A local variable.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Its name. The name of a hidden local, such as the counter of a bounded loop, starts with
-    /// `$`.
+    /// Its name, which starts with `$` for a hidden local, such as a counter of rounds.
     pub name: String,
     /// How its elements are named.
     pub shape: Shape,
