@@ -1,10 +1,10 @@
 //! Checks whether a feature model allows a product.
 //!
 //! The rules are those of the manual ("The feature model") and, where the manual is silent, of the
-//! ABS suite. A product has the features that it lists, their ancestors, and all roots. If a
-//! product gives an attribute no value, it has the least value of its range; if there is no least
-//! value the greatest; and otherwise 0 or `False`. Features that are not in the model are not
-//! checked.
+//! ABS suite. A product has the features that it lists, their ancestors, and all roots. An
+//! attribute to which a product gives no value has the least value of its range; if there is no
+//! least value, the greatest; if there is neither, 0 or `False`. Features that are not in the model
+//! are not checked.
 //!
 //! | model | what a product must satisfy |
 //! |---|---|

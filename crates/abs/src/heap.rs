@@ -152,7 +152,7 @@ pub(crate) struct Frame {
     /// The start and the end of its slots.
     pub base: u32,
     pub top: u32,
-    /// `this`
+    /// The object on which it runs: `this`.
     pub object: u32,
 }
 
@@ -167,7 +167,7 @@ pub(crate) struct Task {
     pub object: u32,
     /// The index of its method in its object's class.
     pub method: u32,
-    /// Numbers of tasks and objects that it has created.
+    /// The numbers of tasks and of objects that it has created.
     pub tasks: u32,
     pub objects: u32,
     /// Number of its steps, which is not compared between states.

@@ -114,9 +114,9 @@ impl Program {
     }
 
     /// Returns the run as a program of one process, g(θ): its labels one after the other, without
-    /// the names of processes. The program starts with the same values and, by Theorem 8, can make
-    /// all of its steps. This function checks that it makes them and that it ends with the same
-    /// values.
+    /// the names of processes. The new program starts with the same values and, by Theorem 8, can
+    /// make all steps of the run. This function checks that the program makes them and ends with
+    /// the same values.
     ///
     /// ```
     /// use mazurka::run::Plan;

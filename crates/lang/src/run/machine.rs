@@ -61,7 +61,7 @@ pub use weak::NotWeak;
 #[derive(Clone, Copy, Debug)]
 struct StepUndo {
     process: ProcessId,
-    /// Where the process rested, and its number of steps before.
+    /// The place of the process, and its number of steps, before the step.
     pc: u32,
     steps: u32,
     /// The data that a quick step changed, with the old value.

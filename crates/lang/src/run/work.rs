@@ -31,7 +31,7 @@ pub(crate) struct Work<'a, 's, D: Domain> {
     pub frame: u32,
 }
 
-/// Pops the top operand. The compiler balances operands.
+/// Pops the top operand. The compiler guarantees that there is one.
 #[inline(always)]
 pub(super) fn pop<V>(operands: &mut Vec<V>) -> V {
     match operands.pop() {

@@ -18,7 +18,7 @@ const BOX_WIDTH: usize = 40;
 pub(crate) struct Panel {
     /// The name of the run, if there are several.
     pub name: String,
-    /// The text before it.
+    /// The text above the run.
     pub notes: Vec<String>,
     pub lanes: Vec<Lane>,
     pub rows: Vec<LaneRow>,

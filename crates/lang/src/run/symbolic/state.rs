@@ -109,7 +109,7 @@ type ProcessKey<'a> = (
 pub struct SymbolicState {
     /// σ: for each cell a term over initial values and inputs.
     pub(super) cells: Vec<Term>,
-    /// Σ
+    /// Σ: the processes.
     pub(super) processes: Vec<SymbolicProcess>,
     /// φ as a list of conditions.
     pub(super) path: Vec<Term>,
