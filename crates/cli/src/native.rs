@@ -1,10 +1,10 @@
 //! C and C++ programs: compiled here, and run by a second process of this tool.
 //!
-//! The program is native code, which can do anything that the user can. A separate process protects
-//! the user from its crashes, but it is no sandbox. That process is this tool with the same
-//! arguments and the flag `--native`, which names the compiled program; it explores and shows what
-//! it finds. The first process waits, passes Ctrl-C on, and reports how the second one ended if it
-//! did not end by itself.
+//! The program is native code, which can do anything that the user can. It runs in a separate
+//! process, so that its crashes do no harm to this one; but this is no sandbox. The second process
+//! is this tool with the same arguments and the flag `--native`, which names the compiled program.
+//! It explores the program and shows the result. The first process waits and forwards Ctrl-C. If
+//! the second process did not end by itself, the first one reports how it ended.
 
 use std::ffi::OsString;
 use std::fs;
@@ -84,16 +84,16 @@ pub(crate) fn refusal(name: &str) -> String {
     )
 }
 
-/// Files beside the compiled program: which code runs outside of the exploration, the last actions
-/// of the process that runs it, and a note that this process ended by itself.
+/// The names of files beside the compiled program: which code runs outside of the exploration, the
+/// last actions of the process that runs the program, and a note that this process ended by itself.
 const OUTSIDE: &str = "outside";
 const TRAIL: &str = "trail";
 const ENDED: &str = "ended";
 
-/// The path of that note, in the process that runs a program.
+/// In the process that runs a program: the path of the note that it ended by itself.
 static END: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that this process ends by itself with its result, and that the program did not end it.
+/// Writes the note that this process ends by itself. Without the note, the program has ended it.
 pub(crate) fn note_end() {
     if let Some(file) = END.get() {
         let _noted = fs::write(file, "");
@@ -103,8 +103,8 @@ pub(crate) fn note_end() {
 /// The processor time that constructors may take.
 const LOADING: Duration = Duration::from_secs(10);
 
-/// Ends this process if the program takes too long to reach `main`, or ends the thread that runs
-/// it.
+/// A watch over the start of the program. It ends this process if the program takes too long to
+/// reach `main`, or if the program has ended the thread that runs it.
 struct Loading(Arc<AtomicBool>);
 
 impl Loading {
@@ -114,8 +114,8 @@ impl Loading {
         let (started, starts) = std::sync::mpsc::channel();
         let runner = fs::read_link("/proc/thread-self").ok();
         std::thread::spawn(move || {
-            // A starting thread needs the loader, which is locked while constructors run. So wait
-            // until it has started.
+            // Tell that this thread has started. A starting thread needs the loader, which is
+            // locked while constructors run, so the program is loaded only afterwards.
             let _heard = started.send(());
             while !watched.load(Ordering::SeqCst) {
                 end_without(runner.as_deref());
@@ -142,16 +142,16 @@ impl Loading {
 /// Time between two looks at the thread that runs the program.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// The error for a task that has ended since its file was opened: ESRCH.
+/// ESRCH, the error of reading the file of a thread that has ended in the meantime.
 const NO_TASK: i32 = 3;
 
-/// Ends this process if a thread of it has ended by a system call of the program: no other thread
-/// would. The process that waits for this one tells it.
+/// Ends this process if the program has ended the thread `runner` by a system call, because no
+/// other thread would notice. The process that waits for this one reports it.
 fn end_without(runner: Option<&Path>) {
     let Some(runner) = runner else { return };
     let proc = Path::new("/proc");
-    // The state follows the name, which is in brackets. A thread that has ended is a zombie if it
-    // is the first of the process, and otherwise gone.
+    // In this file the state comes after the name, which is in brackets. If the thread has ended,
+    // it is a zombie if it was the first thread of the process; otherwise the file is gone.
     let ended = match fs::read_to_string(proc.join(runner).join("stat")) {
         Ok(state) => state
             .rsplit(") ")
@@ -170,7 +170,7 @@ impl Drop for Loading {
     }
 }
 
-/// The names under which a record keeps the flags for native programs.
+/// The names under which a record stores the flags for native programs.
 const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
 
 /// Which results of executions are compared.
@@ -208,7 +208,7 @@ impl NativeArgs {
                 "@leaks" => args.leaks = true,
                 "@nondet" => args.nondet.push(range(value)?),
                 "@observe" => args.observe = Some(value.clone()),
-                // A record is a file, and no file may control the compiler.
+                // A record may come from another person, and must not control the compiler.
                 "@cflag" => {
                     return Err(format!(
                         "it was recorded with flags for the compiler: check the program again, with -- {value} …"
@@ -242,10 +242,10 @@ impl NativeArgs {
         all
     }
 
-    /// Returns the program in some files. In the process that runs it, it is loaded here; otherwise
-    /// it is compiled and run by such a process, and its exit is returned as the refusal. If
-    /// `compares`, the results of executions are compared: the exit code and the output, if nothing
-    /// else is observed.
+    /// Loads the program that consists of these files. In the second process, it loads the compiled
+    /// program. In the first process, it compiles the program and lets a second process do the
+    /// work; the exit of that process is returned as a [`Refusal::Done`]. `compares` says that the
+    /// results of executions are compared: by default, the exit code and the output.
     pub(crate) fn load(
         &self,
         names: &[&str],
@@ -351,7 +351,7 @@ impl NativeArgs {
         let tool =
             std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
         let mut given: Vec<OsString> = std::env::args_os().skip(1).collect();
-        // After the command, and before the files and `--`.
+        // The flag comes after the command, and before the files and `--`.
         let at = given.len().min(1);
         given.splice(at..at, ["--native".into(), object.into_os_string()]);
         let kept = [
@@ -482,7 +482,8 @@ fn keep_trail(file: &fs::File) {
 #[cfg(not(unix))]
 fn keep_trail(_file: &fs::File) {}
 
-/// Returns the places with inline assembly, one a line: its accesses are not visible.
+/// Returns the places with inline assembly, one on each line, because accesses in it cannot be
+/// seen.
 fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     let mut command = Command::new(&compiler.0);
     command.arg("-E").args(flags).arg(name);
@@ -491,11 +492,12 @@ fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut found = Vec::new();
-    // The place of the next line, and whether it is in the user's own files.
+    // Where the next line comes from: its file, its number, and whether the file is one of the
+    // user's.
     let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
     for content in text.lines() {
         if let Some(marker) = content.strip_prefix("# ") {
-            // `# 12 "stdio.h" 1 3`: 3 is a header of the system.
+            // In `# 12 "stdio.h" 1 3`, the 3 stands for a header of the system.
             let mut parts = marker.split('"');
             let number = parts.next().and_then(|number| number.trim().parse().ok());
             if let (Some(number), Some(named)) = (number, parts.next()) {
@@ -625,7 +627,7 @@ fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String 
     )
 }
 
-/// Names the step that the process that ran the program was making at last.
+/// Returns a sentence about the last step that the process with the program was making.
 fn last_step(names: &[&str], left: Option<Schedule>) -> String {
     let files = names.join(" ");
     left.map_or(String::new(), |schedule| {

@@ -1,4 +1,5 @@
-//! Writes to the terminal, or to a program that reads the output.
+//! Writes results to standard output and messages to standard error, with colours and line breaks
+//! if they go to a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -25,8 +26,8 @@ fn columns() -> Option<usize> {
     given.filter(|&columns| columns > 0)
 }
 
-/// Returns the width of the progress line on the terminal. The line must not wrap, because then it
-/// could not be removed.
+/// Returns the greatest width of the progress line. The line must not wrap, because a wrapped line
+/// cannot be removed.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn progress_width() -> usize {
     let terminal = terminal_width(&io::stderr());

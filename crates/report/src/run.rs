@@ -1,4 +1,5 @@
-//! One execution, in the papers' notation.
+//! The view of `run`: the steps of one execution in the notation of the papers, its end, and the
+//! command that repeats it.
 
 use mazurka_core::record::{ComparedRuns, Ending, PathEvent, PathRecord, Record, Run};
 

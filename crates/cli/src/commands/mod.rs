@@ -1,5 +1,5 @@
-//! The commands. Each has a file with its flags, its help and its code; this module has the common
-//! parts.
+//! The commands. Each has a file with its flags, its help and its code. This module defines
+//! [`Cli`], dispatches to the commands, and has the parts that they share.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -337,7 +337,7 @@ fn print_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// The reason why a command did not do its work, usually bad input.
+/// Why a command has no result of its own: usually bad input.
 pub(crate) enum Refusal {
     /// Another process did the work and showed the result.
     Done(Exit),

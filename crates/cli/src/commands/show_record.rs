@@ -50,7 +50,7 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
         RecordingError::Version { .. } => format!("`{}`: {error}", args.record),
     })?;
     let record = &recording.record;
-    // The record also has the fields that its command added.
+    // Keep the fields that only the command of the record knows.
     let whole: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     show(&whole, record.verdict.into(), &args.output, |format| {
         Ok(match format {
@@ -68,8 +68,8 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Returns the text of the command that made the record, if the record has all of it. Otherwise the
-/// text says what is missing.
+/// Returns the text that the command which made the record has shown, as far as the record contains
+/// the data for it. The text says what is missing.
 fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
     let record = &recording.record;
     let run = recording.run.as_ref().map(|run| OneRun {

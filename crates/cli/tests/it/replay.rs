@@ -1,4 +1,4 @@
-//! Every witness replays: run, fail, take the printed schedule, run it, same failure.
+//! Tests that every witness replays: the schedule that a command prints leads to the same failure.
 
 use crate::support::{CommandResult, command, mazurka, replay_words, run_command};
 
@@ -248,7 +248,7 @@ fn records_of_version_1_are_read() {
     }
 }
 
-/// The start of the cycle of a lasso is compared, too.
+/// A replay also compares the step at which the cycle of an infinite run begins.
 #[test]
 fn a_livelock_with_another_cycle_does_not_replay() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -266,7 +266,8 @@ fn a_livelock_with_another_cycle_does_not_replay() {
     }
 }
 
-/// A record is shown as by the command that made it, and nothing runs: the program may be missing.
+/// `show` prints the text of the command that made the record. It runs nothing, so the program may
+/// be missing.
 #[test]
 fn a_record_is_shown_without_its_program() {
     for file in VIOLATED {

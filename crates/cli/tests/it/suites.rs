@@ -1,4 +1,4 @@
-//! `mazurka test`, `new`, `explain`, `man` and `--color`.
+//! Tests `mazurka test`, `new`, `explain`, `man` and `--color`.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn put(folder: &Path, name: &str, text: &str) {
 const RACE: &str = "var x: int = 0 process { x := 1 } process { assert x == 0 }\n";
 const CALM: &str = "const N = 1 var x: int = 0 process { x := N } ensures x == N\n";
 
-/// Neither a list nor a program reads files in other folders through a link.
+/// A link in the folder of a list or a program does not lead to files in other folders.
 #[cfg(unix)]
 #[test]
 fn links_do_not_lead_out() {

@@ -1,4 +1,4 @@
-//! A limit ends the work in time, and the findings so far are reported.
+//! Tests that a limit ends the work in time, and that the findings so far are reported.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ fn a_recorded_run_is_described_as_far_as_it_was_made() {
     assert_eq!(whole.expect("one").permutations.recorded.steps.len(), 20);
 }
 
-/// Parts may be whole executions, without remaining steps.
+/// A part may be a whole execution without any further steps.
 #[test]
 fn the_limit_of_executions_is_exact() {
     // Three writes in any order: 6 traces.
@@ -335,7 +335,7 @@ fn a_long_step_is_broken_off_in_every_search() {
     }
 }
 
-/// A guard beside the search sets a flag when too much memory is in use.
+/// The guard of the command sets a flag when too much memory is in use.
 #[test]
 fn work_before_the_first_step_ends_when_memory_does() {
     let source = "var x: int = 0
