@@ -61,7 +61,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     // SAFETY: as above.
     unsafe { *(STACK_ENTRY as *mut usize) = new.threads[0].region.runtime_stack() };
     new.outside = std::mem::take(&mut new.settings.outside);
-    new.outside.extend(known::reported(&symbols.needs));
+    let cxx = symbols.names().any(|name| name.starts_with("std::"));
+    new.outside.extend(known::reported(&symbols.needs, cxx));
     install(new);
     let image = Image::open(path, symbols)?;
     let world = world();
