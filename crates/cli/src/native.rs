@@ -6,6 +6,8 @@
 //! It explores the program and shows the result. The first process waits and forwards Ctrl-C. If
 //! the second process did not end by itself, the first one reports how it ended.
 
+mod compile;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use mazurka::native::{self, Object, RUNS_HERE, SHIM_FLAGS, Settings};
+use mazurka::native::{self, Object, RUNS_HERE, Settings};
 use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
@@ -80,7 +82,7 @@ pub(crate) fn is_native(name: &str) -> bool {
 /// Returns the message of a command that does not support native code.
 pub(crate) fn refusal(name: &str) -> String {
     format!(
-        "`{name}` is native code: `check`, `explore`, `run` and `replay` work on it, and no other command"
+        "`{name}` is native code: only `check`, `explore`, `sample`, `run` and `replay` support it"
     )
 }
 
@@ -339,7 +341,7 @@ impl NativeArgs {
     }
 
     /// Compiles the program, and runs this tool again to do the work.
-    fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
+    fn elsewhere(&self, names: &[&str]) -> Result<Exit, Refusal> {
         let folder = Folder::new()?;
         let worker = Workers::expected();
         let object = self.compile(names, &folder.0);
@@ -392,7 +394,8 @@ impl NativeArgs {
                     "the program has ended the process that explored it, by a system call of its own: \
                      it has no verdict.{}",
                     last_step(names, left)
-                ))
+                )
+                .into())
             }
             Some(code) => Ok(Exit::of_code(code)),
             None if interrupted() => {
@@ -403,73 +406,9 @@ impl NativeArgs {
                 let left = fs::read(trail)
                     .ok()
                     .and_then(|left| native::left_behind(&left));
-                Err(killed(status, names, left))
+                Err(killed(status, names, left).into())
             }
         }
-    }
-
-    /// Compiles the files with the shim. Returns the shared object.
-    fn compile(&self, names: &[&str], folder: &Path) -> Result<PathBuf, String> {
-        let cxx = names.iter().any(|name| ends(name, &CXX));
-        let cc = Compiler::find("CC", &["gcc", "clang", "cc"])?;
-        let shim = folder.join("shim.c");
-        fs::write(&shim, native::shim_source())
-            .map_err(|error| format!("`{}`: {error}", shim.display()))?;
-        let mut objects = Vec::new();
-        let mut compile = |compiler: &Compiler, source: &Path, flags: &[&str], own: &[String]| {
-            let object = folder.join(format!("{}.o", objects.len()));
-            let mut command = Command::new(&compiler.0);
-            command.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source);
-            command.args(flags).args(own);
-            objects.push(object);
-            run(&mut command)
-        };
-        let known = cc.takes(&SHIM_FLAGS[SHIM_FLAGS.len() - 1..], folder);
-        compile(&cc, &shim, &native::shim_flags(known), &[])?;
-        let level = if self.allow_races { "-O0" } else { "-O1" };
-        let flags = [&[level], &native::FLAGS[..]].concat();
-        let mut outside = String::new();
-        for name in names {
-            let compiler = if ends(name, &CXX) {
-                &Compiler::find("CXX", &["g++", "clang++", "c++"])?
-            } else {
-                &cc
-            };
-            let mut flags = flags.clone();
-            for optional in &native::OPTIONAL_FLAGS {
-                if compiler.takes(optional, folder) {
-                    flags.extend(*optional);
-                }
-            }
-            compile(compiler, Path::new(name), &flags, &self.cflags)?;
-            outside += &assembly(compiler, name, &self.cflags);
-        }
-        if cxx {
-            outside += "code of the C++ library that is compiled already, as that of std::string and streams\n";
-        }
-        let remarks = folder.join(OUTSIDE);
-        fs::write(&remarks, outside)
-            .map_err(|error| format!("`{}`: {error}", remarks.display()))?;
-        let linker = if cxx {
-            Compiler::find("CXX", &["g++", "clang++", "c++"])?
-        } else {
-            cc
-        };
-        let object = folder.join("program.so");
-        let mut command = Command::new(&linker.0);
-        command.args([
-            "-shared",
-            "-Wl,-Bsymbolic",
-            "-Wl,-z,now",
-            "-Wl,--gc-sections",
-            "-o",
-        ]);
-        command.arg(&object).args(&objects).arg("-lm");
-        if cxx {
-            command.args(["-static-libstdc++", "-static-libgcc"]);
-        }
-        run(&mut command)?;
-        Ok(object)
     }
 }
 
@@ -481,52 +420,6 @@ fn keep_trail(file: &fs::File) {
 
 #[cfg(not(unix))]
 fn keep_trail(_file: &fs::File) {}
-
-/// Returns the places with inline assembly, one on each line, because accesses in it cannot be
-/// seen.
-fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
-    let mut command = Command::new(&compiler.0);
-    command.arg("-E").args(flags).arg(name);
-    let Ok(output) = command.output() else {
-        return String::new();
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut found = Vec::new();
-    // Where the next line comes from: its file, its number, and whether the file is one of the
-    // user's.
-    let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
-    for content in text.lines() {
-        if let Some(marker) = content.strip_prefix("# ") {
-            // In `# 12 "stdio.h" 1 3`, the 3 stands for a header of the system.
-            let mut parts = marker.split('"');
-            let number = parts.next().and_then(|number| number.trim().parse().ok());
-            if let (Some(number), Some(named)) = (number, parts.next()) {
-                let flags = parts.next().unwrap_or_default();
-                own = !flags.split(' ').any(|flag| flag == "3") && !named.starts_with('<');
-                (file, line) = (named.to_owned(), number);
-                continue;
-            }
-        }
-        if own && has_assembly(content) {
-            let place = format!("inline assembly in {file}:{line}\n");
-            if !found.contains(&place) {
-                found.push(place);
-            }
-        }
-        line += 1;
-    }
-    found.concat()
-}
-
-/// Whether a line has a keyword for assembly outside of string literals.
-fn has_assembly(line: &str) -> bool {
-    let outside_of_texts = line.split('"').step_by(2);
-    outside_of_texts.into_iter().any(|part| {
-        let letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let mut words = part.split(|c: char| !letter(c));
-        words.any(|word| matches!(word, "asm" | "__asm" | "__asm__"))
-    })
-}
 
 /// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
@@ -550,67 +443,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _gone = fs::remove_dir_all(&self.0);
     }
-}
-
-/// A compiler, by name.
-struct Compiler(String);
-
-impl Compiler {
-    /// Returns the compiler in a variable, or the first of these that is installed.
-    fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
-        let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
-        let all: Vec<String> = match named {
-            Some(name) => vec![name],
-            None => names.iter().map(|&name| name.to_owned()).collect(),
-        };
-        let works = |name: &&String| {
-            let mut command = Command::new(name);
-            command
-                .arg("--version")
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
-        };
-        match all.iter().find(works) {
-            Some(name) => Ok(Self(name.clone())),
-            None => Err(format!(
-                "there is no compiler: {} was not found; install gcc or clang, or name one in {variable}",
-                all.join(", ")
-            )),
-        }
-    }
-
-    /// Whether it accepts these flags.
-    fn takes(&self, flags: &[&str], folder: &Path) -> bool {
-        let empty = folder.join("empty.c");
-        if fs::write(&empty, "").is_err() {
-            return false;
-        }
-        let mut command = Command::new(&self.0);
-        command
-            .arg("-Werror")
-            .args(flags)
-            .args(["-x", "c", "-fsyntax-only"])
-            .arg(empty);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    }
-}
-
-/// Runs a compiler. If it fails, the error is its output.
-fn run(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot run {name}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{name} does not compile the program:\n{}",
-        said.trim_end()
-    ))
 }
 
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 //! `--format json` prints a [`Record`]. Within one version, fields are only added.
 
 mod covers;
+mod diagnostics;
 mod explanation;
 mod history;
 mod orders;
@@ -19,6 +20,7 @@ use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
 pub use covers::{CoverAnswer, CoverRecord};
+pub use diagnostics::{DiagnosticRecord, MistakesRecord, RelatedRecord, Severity, SpanRecord};
 pub use explanation::{Explanation, NamedStep, OrderedSteps};
 pub use history::{HistoryOperation, ObjectRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
@@ -120,67 +122,6 @@ pub struct ReversedPair {
     pub executions: u64,
 }
 
-/// The output instead of a [`Record`] for a program with mistakes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MistakesRecord {
-    /// [`VERSION`].
-    pub version: u32,
-    /// The file, as given by the user.
-    pub file: String,
-    /// The mistakes, in the order of the text.
-    pub diagnostics: Vec<DiagnosticRecord>,
-}
-
-/// A mistake or a warning, with its place in the source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiagnosticRecord {
-    /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
-    pub code: String,
-    /// Its severity.
-    pub severity: Severity,
-    /// What is wrong, in one line.
-    pub message: String,
-    /// What was expected at the place.
-    pub label: String,
-    /// Its place; `None` if it is not about the text, for example for a wrong `--set`.
-    pub span: Option<SpanRecord>,
-    /// Other relevant places.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub related: Vec<RelatedRecord>,
-    /// What to do next.
-    pub help: Option<String>,
-}
-
-/// The severity of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The program cannot run.
-    Error,
-    /// The program runs, but probably not as its author intends.
-    Warning,
-}
-
-/// A range of the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SpanRecord {
-    /// The line of its start, from 1.
-    pub line: usize,
-    /// The column of its start, from 1, in characters.
-    pub column: usize,
-    /// Number of characters.
-    pub length: usize,
-}
-
-/// Another place that is relevant for a diagnostic.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RelatedRecord {
-    /// The place.
-    pub span: SpanRecord,
-    /// Why it is relevant.
-    pub message: String,
-}
-
 /// The kinds of violations that an answer is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindsRecord {
@@ -218,10 +159,13 @@ pub struct SolverRecord {
     pub external: u64,
 }
 
+/// The separator between the names of the files of one program, in [`ProgramRecord::file`].
+pub const FILES_JOINED_BY: &str = " + ";
+
 /// The identity of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRecord {
-    /// The file, as given by the user.
+    /// The file, as given by the user; several are joined by [`FILES_JOINED_BY`].
     pub file: String,
     /// A hash of its text and settings; a witness replays only on the same program.
     pub hash: String,

@@ -11,6 +11,7 @@ mod either;
 use std::sync::Arc;
 
 use mazurka_abs::NoNet;
+use mazurka_core::record::FILES_JOINED_BY;
 use mazurka_core::{Fairness, Kinds, Labelled, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting, StepPlace};
@@ -480,9 +481,6 @@ fn load_abs(
     let code = mazurka_abs::load(source, &abs_settings(file, set))?;
     Ok(Language::Abs(Arc::new(code)))
 }
-
-/// The separator between the names of the files of one model.
-pub const FILES_JOINED_BY: &str = " + ";
 
 /// Returns the settings: constants, and options, whose names start with `@`.
 fn abs_settings(file: &str, set: &[(String, String)]) -> mazurka_abs::Settings {

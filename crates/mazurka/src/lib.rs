@@ -77,7 +77,7 @@ mod unknowns;
 mod warnings;
 pub mod weak;
 
-pub use front::FILES_JOINED_BY;
+pub use mazurka_core::record::FILES_JOINED_BY;
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::{Diagnostic, Part, Span, parts};
 pub use mazurka_explore::{Algorithm, Progress, Watch};

@@ -99,7 +99,7 @@ pub(crate) fn decide<M: Semantics>(
                     // All workers explore all states, if these are not too many; then the result
                     // does not depend on the number of workers. Otherwise one worker decides,
                     // within the budget.
-                    let all = || {
+                    let by_all_workers = || {
                         let search = Search {
                             limits: all.left(),
                             ..search.clone()
@@ -112,9 +112,17 @@ pub(crate) fn decide<M: Semantics>(
                     };
                     let whole = whole || budget < BUDGET_IN_PARTS;
                     let found = (!whole && algorithm == Algorithm::Stateful)
-                        .then(all)
+                        .then(by_all_workers)
                         .flatten();
-                    found.unwrap_or_else(|| search.run(machine, watch, &mut ()))
+                    found.unwrap_or_else(|| {
+                        // The workers have used some of the time.
+                        let limits = Limits {
+                            steps: Some(steps),
+                            ..all.left()
+                        };
+                        let search = Search { limits, ..search };
+                        search.run(machine, watch, &mut ())
+                    })
                 }
             };
             found.elapsed = all.elapsed();

@@ -232,6 +232,16 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         match refusal {
             Refusal::Done(exit) => return exit,
             Refusal::Message(text) => output::complain(&text),
+            Refusal::NotCompiled { mistakes, text } => {
+                output::complain(&text);
+                let format = cli.command.format();
+                if format == Format::Json {
+                    return print_mistakes(&mistakes);
+                }
+                if let Some(text) = exchanged_mistakes(&mistakes, format) {
+                    return output::print_raw(&text, Exit::BadInput);
+                }
+            }
             Refusal::Program { mistakes, source } => {
                 let format = cli.command.format();
                 if format == Format::Json {
@@ -343,6 +353,11 @@ pub(crate) enum Refusal {
     Done(Exit),
     /// An error message.
     Message(String),
+    /// The errors of a compiler, and its whole output.
+    NotCompiled {
+        mistakes: Box<MistakesRecord>,
+        text: String,
+    },
     /// The mistakes of a program, and its text.
     Program {
         mistakes: Box<MistakesRecord>,

@@ -124,6 +124,17 @@ fn what_cannot_be_done_is_said() {
         code == 3 && err.contains("does not compile") && err.contains("error:"),
         "{err}"
     );
+    // The formats for other tools have the errors, too.
+    for (format, part) in [
+        ("github", "line=1,col="),
+        ("sarif", "\"ruleId\": \"compiler\""),
+        ("json", "\"code\": \"compiler\""),
+        ("junit", "<error"),
+    ] {
+        let (code, out, err) = mazurka(&["check", &broken, "--format", format]);
+        assert!(code == 3 && err.contains("does not compile"), "{err}");
+        assert!(out.contains(part), "{format}: {out}");
+    }
     let (code, _, err) = mazurka(&["explore", &file, "--algorithm", "stateful"]);
     assert!(code == 3 && err.contains("cannot be compared"), "{err}");
     let missing = Command::new(env!("CARGO_BIN_EXE_mazurka"))

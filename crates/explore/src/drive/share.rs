@@ -378,7 +378,7 @@ impl Search<Algorithm> {
 
     /// Explores like `share_states`, without a first attempt. Returns `None` if the space may
     /// have more steps than this limit or if something ends the search early: the findings would
-    /// then depend on timing.
+    /// then depend on timing. If a limit of time or memory or an interrupt ends it, they always do.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,
@@ -392,7 +392,13 @@ impl Search<Algorithm> {
         }
         let budget = Budget::new(&self.limits);
         let found = self.by_workers((merging, Some(most_steps)), workers, &budget, watch);
-        (found.stopped == StopReason::Complete)
+        let by_timing = found.bounds.iter().any(|bound| {
+            matches!(
+                bound,
+                Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted
+            )
+        });
+        (found.stopped == StopReason::Complete || by_timing)
             .then(|| self.with_runs_of_one(found, &mut program, &budget, watch))
     }
 

@@ -427,3 +427,26 @@ fn permutations_without_memory_show_the_run() {
     assert!(permuted.permutations.any_start.is_none());
     assert_eq!(permuted.record.scope.bounds, [Bound::MemoryLimit(1)]);
 }
+
+/// If an interrupt ends the search by all workers, its findings are the answer: one worker does not
+/// search again.
+#[test]
+fn an_interrupted_search_by_all_workers_is_the_answer() {
+    let program =
+        load("var x: int = 0  process p { for i in 0..9223372036854775807 { x := x + 1 } }");
+    // More steps than those of the attempts that one worker makes before.
+    let many = 450_000;
+    let mut over = false;
+    let mut watch = |progress: &mazurka::Progress| {
+        over |= progress.counts.steps > many;
+        if over {
+            return ControlFlow::Break(Bound::Interrupted);
+        }
+        ControlFlow::Continue(())
+    };
+    let record = program.check(&within(Limits::default()), &mut watch);
+    let record = record.expect("a search");
+    assert_eq!(record.verdict, Verdict::Inconclusive);
+    assert_eq!(record.scope.bounds, [Bound::Interrupted]);
+    assert!(record.counts.steps > many, "{:?}", record.counts);
+}

@@ -83,7 +83,10 @@ fn diagnosed(file: &str, diagnostic: &DiagnosticRecord) -> String {
     }
     place.push(("title", diagnostic.code.clone()));
     let help = diagnostic.help.iter().map(|help| format!("\nhelp: {help}"));
-    let text = format!("{}: {}", diagnostic.message, diagnostic.label);
+    let mut text = diagnostic.message.clone();
+    if !diagnostic.label.is_empty() {
+        text += &format!(": {}", diagnostic.label);
+    }
     command(level, &place, &(text + &help.collect::<String>()))
 }
 

@@ -15,7 +15,7 @@ mod plot;
 mod sarif;
 mod sheet;
 
-use mazurka_core::record::{ProgramRecord, Record, Step};
+use mazurka_core::record::{FILES_JOINED_BY, ProgramRecord, Record, Step};
 
 use crate::verdict::hit_bounds;
 use crate::{View, headline};
@@ -35,7 +35,7 @@ const TOOL: (&str, &str) = ("Mazurka", env!("CARGO_PKG_VERSION"));
 /// the file of the program itself.
 fn path_of(program: &ProgramRecord, file: Option<&str>) -> String {
     // A native program may have several files; its folder is that of the first file.
-    let main = match program.file.split_once(" + ") {
+    let main = match program.file.split_once(FILES_JOINED_BY) {
         Some((first, _)) => first,
         None => &program.file,
     };
