@@ -93,15 +93,18 @@ fn canonical_or_current(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Returns the canonical name of a file in a folder or below it. Fails if a link leads out of the
-/// folder, or if there is no such file.
+/// folder, or if there is no such regular file.
 pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
     let real_file = canonical_or_current(file).map_err(|error| read_problem(&shown, &error))?;
     let real_folder = canonical_or_current(folder).map_err(|error| read_problem(&shown, &error))?;
-    if real_file.starts_with(real_folder) {
-        Ok(real_file)
-    } else {
+    if !real_file.starts_with(real_folder) {
         Err(format!("`{shown}` is a link that leads out of the folder"))
+    } else if !real_file.is_file() {
+        // For example a pipe, from which a read might never return.
+        Err(format!("`{shown}` is not a file"))
+    } else {
+        Ok(real_file)
     }
 }
 
@@ -118,9 +121,6 @@ fn included(
     let shown = file.display().to_string();
     let text = open(&shown);
     let real_file = below(folder, &file)?;
-    if !real_file.is_file() {
-        return Err(format!("`{shown}` is not a file"));
-    }
     if canonical_or_current(program).is_ok_and(|program| program == real_file) {
         return Err(format!("the program `{shown}` includes itself"));
     }
@@ -149,7 +149,10 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
             if path.is_dir() && !path.is_symlink() {
                 pending.push(path);
             } else if let Some(name) = path.to_str().filter(|name| name.ends_with(ending)) {
-                found.push(name.to_owned());
+                // Pipes and devices are no programs. A link to nothing is reported when it is read.
+                if path.is_file() || !path.exists() {
+                    found.push(name.to_owned());
+                }
             }
         }
         if found.len() > MOST_FILES {

@@ -1,6 +1,6 @@
 //! The view of `check`: the verdict with its scope, the evidence, and what to do next.
 
-use mazurka_core::record::{Record, Witness};
+use mazurka_core::record::{Record, RefinementAnswer, Witness};
 use mazurka_core::{Counts, Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
@@ -158,6 +158,9 @@ fn verified(record: &Record) -> String {
         1 => parts.push("the cover is reached".to_owned()),
         all => parts.push(format!("all {all} covers are reached")),
     }
+    let stated = record.refinement.iter();
+    let refined = stated.filter(|stated| stated.answer == RefinementAnswer::Holds);
+    parts.extend(refined.map(|stated| format!("refines {}", stated.file)));
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());
     }

@@ -72,8 +72,13 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
 /// the data for it. The text says what is missing.
 fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
     let record = &recording.record;
+    let ready = whole["ready"].as_array().into_iter().flatten();
+    let ready: Vec<String> = ready
+        .filter_map(|process| process.as_str().map(str::to_owned))
+        .collect();
     let run = recording.run.as_ref().map(|run| OneRun {
         seed: whole["seed"].as_u64(),
+        ready: &ready,
         ..OneRun::new(run)
     });
     match (record.command.as_str(), run) {

@@ -373,3 +373,20 @@ fn a_record_is_shown_as_its_command_showed_it() {
         assert!(!text.contains("exhaustive"), "{text}");
     }
 }
+
+/// A run that is open names the processes that could continue, also when its record is shown.
+#[test]
+fn an_open_run_names_its_ready_processes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("two.maz").display().to_string();
+    let text = "var x: int = 0 process { x := 1 } process { x := 2 }";
+    std::fs::write(&program, text).expect("a program");
+    let saved = mazurka(&["run", &program, "--schedule", "", "--format", "json"]);
+    let record = folder.path().join("run.json").display().to_string();
+    std::fs::write(&record, &saved.out).expect("a record");
+    let open = "open: the run stops here; ready to go on: 0, 1";
+    for args in [&["run", &program, "--schedule", ""][..], &["show", &record]] {
+        let result = mazurka(args);
+        assert!(result.out.contains(open), "{result:?}");
+    }
+}

@@ -43,6 +43,24 @@ fn links_do_not_lead_out() {
     assert!(result.err.contains("leads out of the folder"), "{result:?}");
 }
 
+/// A pipe in a folder of models is no program: a read from it might never return.
+#[cfg(unix)]
+#[test]
+fn pipes_are_no_models() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    put(folder, "calm.maz", CALM);
+    let pipe = folder.join("pipe.maz");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    put(folder, "mazurka.toml", "[[model]]\nfile = 'pipe.maz'\n");
+    let result = within(folder, &["test"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.out.contains("is not a file"), "{result:?}");
+    let result = within(folder, &["fmt", "."]);
+    assert_eq!(result.code, 0, "{result:?}");
+}
+
 #[test]
 fn commands_can_be_pasted() {
     let folder = tempfile::tempdir().expect("a folder");
