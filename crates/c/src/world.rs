@@ -316,7 +316,7 @@ pub(crate) struct World {
     pub at_exit: Vec<(usize, usize)>,
     /// The functions that constructors have registered.
     pub initial_at_exit: Vec<(usize, usize)>,
-    /// Whether such functions may exist.
+    /// Whether functions may run at the end of the program.
     pub has_ends: bool,
     /// Whether such functions may run in the last thread, after `main` has left.
     pub last_thread_ends: bool,
