@@ -107,7 +107,7 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
                 // A free lock is checked when it is taken.
                 Wait::Lock if status == Status::Ready => {}
                 Wait::Lock => {
-                    self.order.push_virtual(process, &claims);
+                    self.order.push_virtual(process, &claims, true);
                     self.reverse_last(process, step);
                     self.order.pop_virtual(&claims);
                 }

@@ -28,6 +28,8 @@
 //!   of `optimal` explains why this is enough.
 //! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
 //!   after the last one.
+//! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise
+//!   a loop that does not end would keep the steps of other processes out of all runs.
 //!
 //! The algorithm uses initials, not weak initials: steps after v may prevent the step of a process
 //! that makes no step in v.
@@ -39,9 +41,9 @@
 //! - The rule of the testkit that an awake initial is added even if another one sleeps. With this
 //!   rule 6 philosophers have 1291 blocked runs, without it they have none.
 
-use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
+use mazurka_core::{Claims, Event, Execution, ProcessId, Wait};
 
-use crate::algorithms::reducing::{Reducing, Reverses, pending};
+use crate::algorithms::reducing::{Reducing, Reverses, may_race, pending};
 use crate::drive::driver::{End, RacingStep};
 use crate::relations::reversal::Reversal;
 use crate::relations::set::{Set, for_each};
@@ -83,22 +85,20 @@ impl<S: Set> Source<S> {
     }
 
     /// Handles the steps that processes wait to make, or could make, at the end of a run.
-    fn pending(&mut self, program: &impl Execution) {
+    fn pending(&mut self, program: &impl Execution, end: End) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
             let step = RacingStep::Next(process);
-            match program.wait(process) {
-                Wait::Guard => {
-                    program.claims(process, &mut claims);
-                    self.expand_rivals(process, &claims, step);
-                }
-                Wait::Lock if status == Status::Waiting => {
-                    program.claims(process, &mut claims);
-                    self.order.push_virtual(process, &claims);
-                    self.reverse_races(process, &claims, step);
-                    self.order.pop_virtual(&claims);
-                }
-                Wait::Never | Wait::Process | Wait::Lock => {}
+            let wait = program.wait(process);
+            if wait == Wait::Guard {
+                program.claims(process, &mut claims);
+                self.expand_rivals(process, &claims, step);
+            } else if may_race(wait, status, end) {
+                program.claims(process, &mut claims);
+                let acquires = wait == Wait::Lock;
+                self.order.push_virtual(process, &claims, acquires);
+                self.reverse_races(process, &claims, step);
+                self.order.pop_virtual(&claims);
             }
         }
     }
@@ -119,7 +119,7 @@ impl<S: Set> Reverses<S> for SourceSets {
 
     fn end<E: Execution>(search: &mut Source<S>, program: &E, end: End) {
         if end != End::Final {
-            search.pending(program);
+            search.pending(program, end);
         }
     }
 }

@@ -98,7 +98,7 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
-/// An event to add. It may be virtual: an acquisition that must wait.
+/// An event to add. It may be virtual: a step that is not made.
 struct Extension<'a, S> {
     process: ProcessId,
     claims: &'a [Access],
@@ -391,15 +391,16 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Extends the execution by an acquisition that is not made because it must wait.
-    pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
+    /// Extends the execution by a step that is not made: an acquisition that must wait, or the next
+    /// step of a process at the end of a run that was cut. `acquires` if it acquires a lock.
+    pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access], acquires: bool) {
         let program = self.program_past(process, &[]);
         self.extend(Extension {
             process,
             claims,
             touched: &[],
             program,
-            acquires: true,
+            acquires: acquires && !claims.is_empty(),
             guarded: false,
         });
     }

@@ -144,7 +144,7 @@ impl<S: Set> Optimal<S> {
         let process = event.process;
         let claims = match run.get(at) {
             Some(made) => self.catalogue.number_of_event(made, event.single),
-            None => self.waiting,
+            None => self.next_claims,
         };
         let added = self.forest.add(NextStep {
             process,
