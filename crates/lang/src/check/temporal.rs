@@ -117,6 +117,14 @@ impl<'s> BodyChecker<'_, 's> {
             return Some(at);
         }
         let (what, help) = match (&of_name[..], instance) {
+            // Processes are made after all conditions except the temporal ones.
+            ([], _) if self.c.program.processes.is_empty() => (
+                "only temporal properties name the locals of processes".to_owned(),
+                format!(
+                    "write `always …`, or assign `{}` to a `ghost` variable",
+                    named.local.text
+                ),
+            ),
             ([], _) => (
                 format!("there is no process `{name}`"),
                 "name a process that the file starts: `process p { … }`".to_owned(),
