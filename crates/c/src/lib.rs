@@ -158,8 +158,8 @@ pub const FLAGS: [&str; 6] = [
     "-fno-stack-protector",
 ];
 
-/// Flags after those of the user, which must not turn the instrumentation off.
-pub const LAST_FLAGS: [&str; 2] = ["-fno-lto", "-fsanitize=thread"];
+/// Flags after those of the user, which must neither turn the instrumentation off nor hide `main`.
+pub const LAST_FLAGS: [&str; 3] = ["-fno-lto", "-fsanitize=thread", "-fvisibility=default"];
 
 /// Parts of flags of a user that would turn off a part of the instrumentation.
 pub const REFUSED_FLAGS: [&str; 3] = ["tsan", "-fsanitize-blacklist", "-fsanitize-ignorelist"];

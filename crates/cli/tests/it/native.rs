@@ -121,6 +121,7 @@ fn programs_without_instrumentation_are_refused() {
         &["-O2", "-flto", "-ffat-lto-objects"],
         &["-fno-sanitize=thread"],
         &["-fno-sanitize=all"],
+        &["-fvisibility=hidden"],
     ] {
         let args = [&["check", &file, "--"], flags].concat();
         let (code, out, err) = mazurka(&args);
@@ -390,6 +391,23 @@ fn what_is_not_looked_into_is_told() {
     assert!(out.contains(&told), "{out}");
     let (_, out, _) = mazurka(&["check", &file, "--format", "json"]);
     assert!(out.contains("\"outside\""), "{out}");
+    // The C++ library calls this function, too; only of a C program is it said.
+    let source = "#include <stdlib.h>\nint main(void) { wchar_t to[4]; return mbstowcs(to, \"a\", 4) != 1; }";
+    fs::write(&file, source).expect("a program");
+    let (_, out, err) = mazurka(&["check", &file]);
+    assert!(
+        out.contains("not looked into: `mbstowcs` of the C library"),
+        "{out}{err}"
+    );
+    let cxx = folder.path().join("t.cpp").display().to_string();
+    let source =
+        "#include <mutex>\nstd::mutex m;\nint main() { std::lock_guard<std::mutex> g(m); }";
+    fs::write(&cxx, source).expect("a program");
+    let (code, out, err) = mazurka(&["check", &cxx]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(!out.contains("`gettext`"), "{out}");
+    let (_, out, err) = mazurka(&["run", &cxx]);
+    assert!(out.contains("(gthr-default.h) std::"), "{out}{err}");
     let refused = [
         (
             "#include <unistd.h>\nint main(void) { return fork(); }",
