@@ -63,7 +63,8 @@ pub struct Builder {
     /// The memory model. Default: sequential consistency until the program asks for a weaker
     /// ordering, then C++20's orderings (rc11) from the start.
     pub memory: Option<Memory>,
-    /// Limit on the steps of one execution. Default: 50 000, and reaching it is an error.
+    /// Limit on the steps of one execution. Default: 50 000. Reaching the default is an error;
+    /// reaching a limit that was set ends the execution and is reported as a bound.
     pub max_depth: Option<u64>,
     /// Limit on the total number of steps.
     pub max_steps: Option<u64>,
@@ -74,16 +75,16 @@ pub struct Builder {
     /// Limit on the time of one step. A thread that exceeds it loops without a step or really
     /// blocks, which is an error. Default: 60 seconds, or `time_limit` if that is less. Linux only.
     pub step_limit: Option<Duration>,
-    /// Limit on the preemptions of one execution: how often a thread that could continue is
-    /// interrupted. With this bound, executions that differ only in the order of independent steps
-    /// are not recognised as equal.
+    /// Limit on the preemptions of one execution. A preemption is a switch to another thread
+    /// although the current one could continue. With this bound, executions that differ only in the
+    /// order of independent steps are not recognised as equal.
     pub max_preemptions: Option<u32>,
-    /// Limit on comparisons of inputs in one execution (feature `symbolic`). Default: 500, and
-    /// reaching it is an error.
+    /// Limit on comparisons of inputs in one execution (feature `symbolic`). Default: 500. Reaching
+    /// the default is an error.
     pub max_decisions: Option<u64>,
-    /// Number of futile rounds that a thread may spin before it is suspended until something
-    /// changes. Default: 0; in a loop that gives up after at most 8 rounds, as many as the loop
-    /// makes.
+    /// Number of rounds without a change that a thread may spin in a loop before it is suspended
+    /// until something changes. Default: 0, except that a loop which gives up after at most 8 such
+    /// rounds makes all of them.
     pub spins: u32,
     /// How often `Condvar::wait` and `park` may return spuriously, for each thread of an execution.
     /// If not 0, each such call is a choice. Default: 0.
@@ -131,7 +132,8 @@ pub struct Builder {
     /// The part of the time limit that earlier searches have used up.
     #[doc(hidden)]
     pub spent: Duration,
-    /// Set if this is a batch of a sample: the number of executions drawn before it.
+    /// If this is a batch of a sample (batches.rs), the number of executions in the batches before
+    /// it; otherwise `None`.
     #[doc(hidden)]
     pub drawn: Option<u64>,
 }
@@ -346,8 +348,8 @@ impl Builder {
         }
     }
 
-    /// Returns the bounds with the time limit as it was set, rather than the time that
-    /// was left of it.
+    /// Returns the bounds that a search has hit. A time limit is replaced by the one that was set,
+    /// because a search that starts after others gets only the rest of that time.
     pub(crate) fn as_asked(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
         for bound in &mut bounds {
             if let (Bound::TimeLimit(_), Some(time)) = (&bound, self.time_limit) {
@@ -363,12 +365,13 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that repeated an explored execution, or that turned out not to be executions
-    /// of the program. Under sequential consistency, only programs with an `RwLock` have any.
+    /// Number of runs that do not count as executions: they repeated an explored execution, or the
+    /// memory model turned out to forbid them. Under sequential consistency, only programs with an
+    /// `RwLock` have any.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
-    /// The bound on preemptions, if it left anything out.
+    /// The bound on preemptions, if it left executions out; otherwise `None`.
     pub max_preemptions: Option<u32>,
     /// The memory model.
     pub memory: Memory,
@@ -396,12 +399,12 @@ pub struct Summary {
     pub values_left_out: Option<String>,
     /// Whether the search continued from a checkpoint: the counts include earlier runs.
     pub resumed: bool,
-    /// The executions that were drawn at random.
+    /// How often each execution was drawn, if executions were drawn at random.
     pub(crate) execution_counts: ExecutionCounts,
 }
 
 impl Summary {
-    /// Makes a summary without counts: it has the assumptions that the search has made so far.
+    /// Makes a summary with all counts 0, and with what the search has left unexplored so far.
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             executions: 0,
