@@ -1,8 +1,8 @@
 //! All input and output of this crate.
 //!
-//! The output of a passing test is captured, so CI cannot see which searches were cut. The folder
-//! that `MAZURKA_REPORT` names therefore gets a line for each search, in `models.txt`, and for each
-//! failure a text file and a record that `mazurka show` renders.
+//! The output of a passing test is captured, so CI cannot see which searches were cut. So each
+//! search adds a line to `models.txt` in the folder that `MAZURKA_REPORT` names. Each failure adds
+//! a text file and a record, which `mazurka show` renders.
 
 use std::fs::{self, File, OpenOptions, create_dir_all};
 use std::io::{self, Write};
