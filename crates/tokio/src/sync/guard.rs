@@ -12,7 +12,7 @@ use super::permits::{Permits, release};
 use super::rwlock::RwLock;
 use crate::drive::Place;
 
-/// Permits of a borrowed lock.
+/// Permits of a lock that the guard borrows.
 struct Held<'a> {
     permits: &'a Monitor<Permits>,
     count: usize,
@@ -42,7 +42,7 @@ impl<T: ?Sized> Lock for RwLock<T> {
     }
 }
 
-/// Permits of a shared lock.
+/// Permits of a lock that the guard owns by an `Arc`.
 struct Owned<L: Lock + ?Sized> {
     lock: Arc<L>,
     count: usize,

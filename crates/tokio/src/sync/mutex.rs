@@ -94,7 +94,8 @@ impl<T: ?Sized> Mutex<T> {
         drive::block(self.lock_at("blocking_lock", Location::caller()))
     }
 
-    /// Waits for the lock, in a thread that is not polling a future. The guard owns a reference.
+    /// Waits for the lock, in a thread that is not polling a future. The guard owns a reference to
+    /// the lock.
     ///
     /// # Panics
     ///
@@ -104,7 +105,7 @@ impl<T: ?Sized> Mutex<T> {
         drive::block(self.lock_owned_at("blocking_lock_owned", Location::caller()))
     }
 
-    /// Waits for the lock. The guard owns a reference.
+    /// Waits for the lock. The guard owns a reference to the lock.
     #[track_caller]
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         self.lock_owned_at("lock_owned", Location::caller())
@@ -135,7 +136,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(lock, place))
     }
 
-    /// Takes the lock if it is free. The guard owns a reference.
+    /// Takes the lock if it is free. The guard owns a reference to the lock.
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         let place = Location::caller();
