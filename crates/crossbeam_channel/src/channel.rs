@@ -207,8 +207,9 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Records in the summary that a thread has looked for a message when only late ticks were
-    /// left, one of which could have come already in reality.
+    /// If the next tick is a late one, makes the summary say that late ticks came only when no
+    /// other thread could make a step: the thread that looks for a message now could otherwise have
+    /// received the tick.
     fn record_late_ticks(&self) {
         if let Some(ticks) = &self.ticks
             && ticks.timers.load(Ordering::Relaxed) > FREE_TICKS

@@ -112,7 +112,7 @@ fn what_is_printed_is_read_and_ordered() {
     assert_eq!(observed(&both), 2);
 }
 
-/// Only one of the results is observed.
+/// Only one of the variables is observed, so only its values make results differ.
 #[test]
 fn variables_are_observed_by_name() {
     if !has_compiler() {
@@ -185,7 +185,8 @@ fn a_semaphore_that_waits_for_what_it_read_first() {
     assert!(right.is_right() && right.executions == 24, "{right:?}");
 }
 
-/// Compiling the headers dominates the cost of a test in C++, so `main` runs one of the functions.
+/// Several C++ tests in one program, because compiling the headers dominates the cost of a test.
+/// `main` runs the function that a definition selects.
 const SEVERAL: &str = r#"
 #include <atomic>
 #include <cassert>

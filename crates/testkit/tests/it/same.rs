@@ -151,7 +151,7 @@ impl State {
         }
     }
 
-    /// Returns the state after a step of a process; `None` if it has to wait.
+    /// Returns the state after a step of a process; `None` if the process has to wait.
     fn step(&self, process: usize, statement: &Statement, entered: bool) -> Option<State> {
         let mut next = self.clone();
         let ProcessState::At(at, _) = self.processes[process] else {

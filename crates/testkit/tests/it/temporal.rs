@@ -233,7 +233,7 @@ fn compare(first: u64, programs: u64, fairness: Fairness) -> [u64; 5] {
     violated
 }
 
-/// Asserts that each property fails often, and not always.
+/// Asserts that each property fails in many programs, and not in all.
 fn varied(violated: [u64; 5], programs: u64) {
     for count in violated {
         assert!(count * 25 > programs, "{violated:?} of {programs}");

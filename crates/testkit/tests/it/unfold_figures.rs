@@ -198,8 +198,8 @@ fn writes_need_one_test() {
 /// A row of the thesis's Table 8.1: the program, its traces, and the tests for both nets.
 type Row = (&'static str, &'static [(&'static str, u64)], u64, [u64; 2]);
 
-/// The best of ten seeds needs at most a tenth more tests than the thesis, and none needs more than
-/// there are traces.
+/// Of ten seeds, the best one needs at most a tenth more tests than the thesis prints, and no seed
+/// needs more tests than there are traces.
 fn as_few_tests(rows: &[Row]) {
     for &(name, set, traces, thesis) in rows {
         for (kind, thesis) in [Replicated, Contextual].into_iter().zip(thesis) {
@@ -569,7 +569,8 @@ fn properties_of_the_thesis() {
     }
 }
 
-/// Whether a state with a property is reachable, by the contextual net; none if it is not known.
+/// Whether a state with a property is reachable, by the contextual net; `None` if that is not
+/// known.
 fn reached(name: &str, set: &[(&str, u64)], property: &str, method: Method) -> Option<bool> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/maz");
     let text = std::fs::read_to_string(corpus.join(name).join("program.maz")).expect("a program");

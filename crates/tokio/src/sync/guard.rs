@@ -70,8 +70,8 @@ macro_rules! guard {
             marker: PhantomData<$data>,
         }
 
-        // SAFETY: the permits give this guard the access to the data that it grants, in whatever
-        // thread it is. The bounds are tokio's.
+        // SAFETY: the permits give this guard the access to the data that it grants, whichever
+        // thread has the guard. The bounds are those of tokio.
         #[allow(unsafe_code)]
         unsafe impl<$($lifetime,)? $($param: ?Sized),+> Send for $name<$($lifetime,)? $($param),+> where $($send)* {}
         // SAFETY: the same.

@@ -63,7 +63,8 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Returns the lock that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory; a guard has the permit.
+        // SAFETY: a static that was not used owns no memory. A copy is dropped only if its permit
+        // is available, so no guard refers to it.
         #[allow(unsafe_code)]
         unsafe {
             let free = |twin: &Self| twin.permits.peek(|permits| permits.available == 1);

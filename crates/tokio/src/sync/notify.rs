@@ -22,7 +22,8 @@ pub struct Notify {
     state: Monitor<State>,
 }
 
-/// The mutable part of a [`Notify`].
+/// The mutable part of a [`Notify`]: whether there is a permit, the queue of waiting tasks (each
+/// with its ticket and waker, the longest waiting first), and the ticket of the next one.
 pub(crate) struct State {
     /// Whether the next task that waits is notified at once.
     permit: bool,

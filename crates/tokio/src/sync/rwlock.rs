@@ -89,7 +89,8 @@ async fn take(permits: &Monitor<Permits>, count: u32, verb: &'static str, place:
 impl<T: ?Sized> RwLock<T> {
     /// Returns the lock that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory; a guard has a permit.
+        // SAFETY: a static that was not used owns no memory. A copy is dropped only if all its
+        // permits are available, so no guard refers to it.
         #[allow(unsafe_code)]
         unsafe {
             self.permits.here(self, |twin| {

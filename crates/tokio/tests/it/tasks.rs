@@ -59,7 +59,7 @@ fn counts() {
                 one.await.unwrap();
             }
         });
-        // Awaiting a task before or after its end makes two executions of each.
+        // A task can be awaited before or after its end, which are two executions.
         assert_eq!(
             executions % expected,
             0,
@@ -114,7 +114,7 @@ fn a_task_is_cancelled_where_it_waits() {
         let cancelled = task.await.is_err_and(|error| error.is_cancelled());
         (cancelled, steps.load(SeqCst))
     });
-    // It is cancelled before it starts, at its await, or not at all.
+    // The task is cancelled before it starts, at its await, or not at all.
     let all = vec![(false, 12), (true, 10), (true, 11)];
     assert_eq!((found, deadlock), (all, false));
 }
@@ -249,8 +249,8 @@ fn branches_are_disabled() {
     assert_eq!(found, [("none", 2)]);
 }
 
-/// A task that is woken for one branch of a `select!` drops the other. A notification meant for
-/// that one goes to the next task.
+/// A task that is woken for one branch of a `select!` drops the other branch. If a notification was
+/// meant for the other branch, the next task gets it.
 #[test]
 fn a_branch_that_loses_passes_its_notification_on() {
     let (found, deadlock) = outcomes(|| async {
