@@ -31,8 +31,8 @@ int main(void) {
     );
 }
 
-/// Explores a program of `peers/c`, compiled with these definitions. Returns its executions, and
-/// its executions under rc11.
+/// Explores a program of `peers/c`, compiled with these definitions. Returns the numbers of its
+/// executions and of its deadlocks.
 fn peer(name: &str, flags: &[&str]) -> (u64, u64) {
     let path = format!("{}/../../peers/c/{name}", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).expect("a program of peers/c");

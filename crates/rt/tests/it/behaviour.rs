@@ -479,7 +479,7 @@ fn barriers_and_reader_writer_locks() {
     });
     let all: HashSet<_> = found.results.into_iter().collect();
     assert_eq!(all, HashSet::from([(true, false), (false, true)]));
-    // Two readers of an `RwLock` have one execution.
+    // Readers of an `RwLock` commute, so they have one execution.
     let readers = outcomes(|| {
         let lock = Arc::new(RwLock::new(0));
         let all: Vec<_> = (0..3)

@@ -197,7 +197,8 @@ fn a_task_that_wakes_itself() {
     }
 }
 
-/// A loop of timeouts that reads what no other thread changes is a deadlock.
+/// A task that wakes itself again and again, and waits for a change that no other thread makes, is
+/// a deadlock.
 #[test]
 fn a_task_that_wakes_itself_for_ever() {
     let text = failure(|| {

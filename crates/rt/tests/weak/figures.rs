@@ -1,5 +1,5 @@
-//! Published numbers of execution graphs of programs under rc11. Under sc, the search through
-//! graphs and the search of interleavings must find equally many.
+//! Published numbers of executions of programs: execution graphs under rc11, and executions under
+//! sc, which the search through graphs and the search of interleavings must both find.
 
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering, fence};

@@ -515,7 +515,8 @@ fn chase_lev_of_two(fenced: bool) {
         fence(SeqCst);
     }
     let first = top.load(Relaxed);
-    // Another element comes before the last one, and a thief takes that one first.
+    // If `top` is still 0, the first element is there, and thieves take it before the last one. So
+    // the owner takes the last one without competing.
     let taken = (first < 1).then_some(1);
     let stolen = thief.join().unwrap();
     let twice = taken.is_some_and(|taken| stolen.contains(&taken));

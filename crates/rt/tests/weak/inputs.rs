@@ -24,7 +24,7 @@ fn pair() -> [Arc<(AtomicU32, AtomicU32)>; 2] {
     [pair.clone(), pair]
 }
 
-/// A program in which a revisit removes a decision about an input, because the decision depends on
+/// A program in which a revisit removes a decision about an input, because the decision comes after
 /// the revisited read.
 #[test]
 fn a_decision_that_is_removed() {

@@ -223,8 +223,7 @@ fn answers_within_a_range_taken_for_all_are_caught() {
     });
 }
 
-/// A defect that was never real: an engine that explores nothing, and so is right about every
-/// verified program.
+/// A further defect: an engine that explores nothing, and so is right about every verified program.
 #[test]
 fn a_command_that_verifies_everything_is_caught() {
     for algorithm in Algorithm::ALL {

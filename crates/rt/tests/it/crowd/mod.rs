@@ -436,8 +436,8 @@ fn many() {
     hunt(seed, programs, Memory::Rc11);
 }
 
-/// Checks that the comparison notices wrong answers: it takes the crate's answer for a program
-/// without one kind of operation, which differs.
+/// Checks that the comparison can notice a crate that ignores one kind of operation: some programs
+/// have other results without these operations.
 #[test]
 fn a_wrong_answer_is_seen() {
     let kinds: [fn(&Op) -> bool; 4] = [
