@@ -193,7 +193,8 @@ impl Region {
         copy_from(used.start, used.len(), into);
     }
 
-    /// Restores the content of the stack, which the program has since used down to this address.
+    /// Restores the saved content of the stack. Since it was saved, the program has used the stack
+    /// down to `lowest`.
     pub fn put_stack(&self, lowest: usize, saved: &[u8]) {
         let start = self.stack_base() - saved.len();
         copy_to(start, saved);

@@ -26,7 +26,8 @@ pub(crate) enum Trap {
     OutOfTime,
 }
 
-/// A cell for the one thread that runs programs, and for the handlers that interrupt it.
+/// A cell that only the one real thread that runs programs uses, and the handlers that interrupt
+/// this thread.
 struct RunnerCell<T>(Cell<T>);
 
 // SAFETY: programs run on one thread (`world.rs`). Handlers of other threads find no coroutine on
@@ -66,7 +67,7 @@ fn now() -> u64 {
     time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 
-/// Sets the duration of the search that starts now.
+/// Sets the time limit of the search that starts now; `None` for no limit.
 pub(crate) fn set_deadline(time: Option<Duration>) {
     let end = time.map_or(0, |time| now().saturating_add(time.as_millis() as u64));
     DEADLINE.store(end, Ordering::Relaxed);

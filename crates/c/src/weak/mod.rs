@@ -51,7 +51,7 @@ const COMPARE: u32 = 7;
 pub(crate) struct Weak {
     /// Whether a memory model is in use.
     pub on: bool,
-    /// The threads that access each granule of eight bytes.
+    /// The accesses to each granule of eight bytes, by thread.
     touched: FxHashMap<usize, Vec<Touch>>,
     /// The addresses at which an access begins or ends. The bytes between two neighbouring ones are
     /// a *place*.
@@ -103,7 +103,7 @@ pub(crate) struct WeakThreadState {
     /// token, which the thread that wakes this one writes.
     waits: u32,
     pub(super) round: Round,
-    /// The failure that has halted the thread.
+    /// The index of the failure that has halted the thread.
     pub failure: u32,
     /// Whether the thread was halted because another choice of its loop covers this execution.
     pub(super) in_vain: bool,
@@ -124,7 +124,7 @@ impl WeakThreadState {
     }
 }
 
-/// A plain write to a part of a place.
+/// A plain write of the program to one place, or to bytes of it.
 #[derive(Clone, Copy)]
 struct Written {
     cell: u32,

@@ -154,7 +154,7 @@ fn text(threads: &Threads) -> String {
             return 0; }\n"
 }
 
-/// What a thread has done.
+/// An event: what a thread has done.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     thread: usize,
@@ -284,7 +284,7 @@ fn explore_all(threads: &Threads, state: State, all: &mut Outcomes) {
     }
 }
 
-/// Makes a statement of a thread.
+/// Executes a statement of a thread in the state `next`.
 fn make(next: &mut State, number: usize, op: Op, line: usize, all: &mut Outcomes) {
     let from = match op {
         Op::Load(a, _) | Op::Add(a, _) => next.last[a],
@@ -336,7 +336,7 @@ fn lines(message: &str) -> Option<(usize, usize)> {
     Some((one.min(two), one.max(two)))
 }
 
-/// Whether the message about a race says which order is missing.
+/// Whether the message about a race says which order between the two accesses is missing.
 fn says_what_is_missing(failure: &str) -> bool {
     ["has to", "held at the first", "no lock, join or atomic"]
         .iter()

@@ -13,13 +13,13 @@ use mazurka_core::Random;
 
 use crate::support::{ExploreOptions, explore, has_compiler};
 
-/// A step of a thread. `r` is the register of the thread. A step that reads a value v sets `r` to 3
-/// * `r` + v.
+/// A step of a thread. `r` is the register of the thread. A step that reads a value multiplies `r` by
+/// 3 and adds the value.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Load(usize),
     Store(usize, i64),
-    /// Stores the low bits of `r`.
+    /// Stores the two low bits of `r`.
     Give(usize),
     Add(usize, i64),
     Exchange(usize, i64, i64),

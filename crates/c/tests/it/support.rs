@@ -17,7 +17,7 @@ pub struct Findings {
     pub blocked: u64,
     pub deadlocks: u64,
     pub discarded: u64,
-    /// Different results: exit codes and output.
+    /// Number of different results: exit codes, output, or what is observed.
     pub finals: u64,
     /// The messages of failures, with the line.
     pub failures: Vec<String>,
@@ -85,7 +85,7 @@ pub struct ExploreOptions<'a> {
     pub allow_races: bool,
     pub nondet: Option<(&'a str, i64, i64)>,
     pub algorithm: Option<&'a str>,
-    /// A memory model.
+    /// The memory model; `None` for interleavings.
     pub memory: Option<&'a str>,
     pub leaks: bool,
     /// The names of what is observed, separated by commas.

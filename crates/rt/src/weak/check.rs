@@ -24,7 +24,7 @@ use crate::world::world;
 pub(crate) struct Refused(pub String);
 
 impl Refused {
-    /// Fails the test: the memory model was set explicitly.
+    /// Fails the test with this reason, because the test itself has set the memory model.
     pub fn fail(&self, memory: Memory) -> ! {
         end_test!(
             "mazurka: under {memory} this cannot be explored: {}\n\

@@ -51,7 +51,7 @@ impl ProgramWriter {
         }
     }
 
-    /// Returns an assignment of a process to its local and the copy.
+    /// Returns an assignment of a process to its local `n` and to the copy of it.
     fn own(&mut self) -> String {
         let (process, value) = (self.process, self.rng.below(3));
         format!("atomic {{ n := {value}; g{process} := {value} }}")

@@ -36,7 +36,8 @@ fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
                 .expect("a possible step");
             recorder.push(program);
         }
-        // A stateful net ends where other nets continue.
+        // Executions of a stateful net need not be complete: the net ends at states that it already
+        // has.
         if mazurka_core::with_status(program, Status::Ready).is_empty() {
             recorder.complete(program);
         }

@@ -9,7 +9,7 @@ use tokio::{select, spawn, try_join};
 
 use crate::{fails, outcomes, outcomes_alone, passes};
 
-/// Adds one in two steps, in two tasks. Returns the sum.
+/// Two tasks add one to a number, each in two steps. Returns the number.
 async fn increments() -> u32 {
     let sum = Arc::new(AtomicU32::new(0));
     let add = |sum: Arc<AtomicU32>| async move {
@@ -44,7 +44,8 @@ fn where_tasks_interleave() {
     assert_eq!(outcomes_alone(with_await), (vec![1, 2], false));
 }
 
-/// n tasks that each take one lock once have the executions of their orders, and no others.
+/// n tasks that each take one lock once are explored in each order of taking it, and no order
+/// twice.
 #[test]
 fn counts() {
     for (tasks, expected) in [(1, 1), (2, 2), (3, 6)] {
@@ -77,8 +78,8 @@ fn a_panic_is_an_error_for_the_task_that_awaits() {
         let payload = error.into_panic();
         assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
     });
-    // The panic begins the report if the error is unwrapped, and is a failure if the task is never
-    // awaited.
+    // If the error is unwrapped, the report begins with the panic of the task. If the task is never
+    // awaited, its panic is a failure.
     let message = fails(|| async {
         spawn(async { panic!("headline") }).await.unwrap();
     });
@@ -132,7 +133,7 @@ fn a_runtime_ends_its_tasks() {
         7
     });
     assert_eq!((found, deadlock), (vec![7], false));
-    // Another thread of the model notices this.
+    // Another thread of the model sees the effect of the cancellation.
     let found = mazurka_rt::Builder::new().outcomes(|| {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (sender, mut receiver) = oneshot::channel::<u32>();
