@@ -36,7 +36,7 @@ pub enum OnceState {
 }
 
 impl OnceState {
-    /// Whether the function panicked.
+    /// Whether the last function that was run panicked.
     pub fn poisoned(self) -> bool {
         self == Self::Poisoned
     }
@@ -96,7 +96,7 @@ impl Once {
         self.once.call_once(|| self.run(f));
     }
 
-    /// Runs the function, unless one has completed, even if an earlier one panicked.
+    /// Runs the function, unless one has completed. An earlier function may have panicked.
     #[track_caller]
     pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
         self.once.call_once_force(|before| {

@@ -42,10 +42,10 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_CHECKPOINT` (a folder) | `checkpoint` |
 ///
 /// If `MAZURKA_REPORT` names a folder, each search adds a line to `models.txt` there. Each failure
-/// writes a text and a record, which `mazurka show` renders. Test runners capture what tests print,
-/// so without this file a search that a bound has cut goes unnoticed.
+/// adds a text file there, and a record, which `mazurka show` renders. Test runners capture what
+/// tests print, so without `models.txt` a search that a bound has cut goes unnoticed.
 ///
-/// A variable whose name is nearly one of these is an error.
+/// A variable whose name looks like a misspelling of one of these is an error.
 ///
 /// ```
 /// use mazurka_rt::{Builder, thread};
@@ -101,26 +101,27 @@ pub struct Builder {
     /// Number of real threads that draw random schedules; 0 for all cores. The result does not
     /// depend on it. Default: 0.
     pub workers: u32,
-    /// Replays only this schedule.
+    /// If set, nothing is searched, and this schedule is replayed.
     pub replay: Option<String>,
-    /// Replays the schedule only in the model that is called at this place; others are
-    /// searched as usual.
+    /// If set, the schedule is replayed only in the model that is called at this place; other
+    /// models are searched as usual.
     pub replay_at: Option<String>,
     /// Panics if a search hits a bound and finds nothing. Samples and replays are never complete,
     /// and are exempt.
     pub require_complete: bool,
     /// Whether leaking an [`Arc`](crate::sync::Arc) that was made in an execution is a failure.
-    /// Executions that keep values in a `OnceLock` are exempt.
+    /// Executions that put a value into a static `OnceLock` are exempt.
     pub leaks: bool,
     /// A folder in which [`check`](Builder::check) saves its progress, every few seconds and when a
     /// limit ends it. The next run of the same test continues from there. Ignored with
     /// `max_preemptions`.
     pub checkpoint: Option<PathBuf>,
-    /// Prints nothing if the search finds nothing.
+    /// Whether nothing is printed if the search finds no failure.
     pub quiet: bool,
     #[doc(hidden)]
     pub algorithm: Algorithm,
-    /// Explores execution graphs under sequential consistency too, for tests of the engine.
+    /// Explores execution graphs instead of interleavings, even under sequential consistency; for
+    /// tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
     /// Whether waiting threads are unwound when an execution is abandoned (farewell.rs).
@@ -381,7 +382,8 @@ pub struct Summary {
     pub weak_orderings: bool,
     /// Why weaker orderings were explored as `SeqCst`, if rc11 was tried first and refused.
     pub weak_refused: Option<String>,
-    /// Whether weaker orderings would have been explored as such, but the program used none.
+    /// Whether the search was ready to explore orderings weaker than `SeqCst` under rc11, but the
+    /// program used only `SeqCst`.
     pub no_weak_ordering_met: bool,
     /// Whether spinning threads were suspended: further rounds without a change were not explored.
     pub suspended_spins: bool,

@@ -16,7 +16,7 @@
 //!   its bytes. The twin of the previous execution is dropped, unless a guard still holds it. A
 //!   static lock that has been used outside a model is refused if its content has a destructor.
 //!
-//! An object is a static if it lies in a segment that was loaded with the program.
+//! An object counts as a static if it lies in a memory segment that was loaded with the program.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::RefCell;
