@@ -253,7 +253,7 @@ impl Bench {
             program: subject.name.clone(),
             algorithm: algorithm.to_string(),
             set: program.record().set.clone(),
-            // The states are recorded beside the counts.
+            // The number of states is a field of its own in the measurement.
             counts: Counts {
                 states: None,
                 ..found.counts

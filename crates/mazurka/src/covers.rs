@@ -21,7 +21,7 @@ type Search<'a> = &'a mut dyn FnMut(&Program, &Options) -> Result<Record, Refuse
 const LEAST_STEPS: u64 = 1_000_000;
 
 impl Program {
-    /// Returns the covers that count, with their numbers.
+    /// Returns the covers that count, each with its index among all covers of the program.
     fn covers(&self, options: &Options) -> Vec<(usize, Cover)> {
         let stated = self.language.maz().map(|code| code.covers());
         let all = self.kinds_of(options).contains(Kind::Property);

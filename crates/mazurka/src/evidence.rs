@@ -64,7 +64,8 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     }
 }
 
-/// Returns the bounds at which the evaluator gave up in the current run, if any.
+/// Returns the bounds at which the evaluation of a step gave up in the current run, for example
+/// because a number exceeded 64 bits. Usually there are none.
 pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
     let steps = machine.events().iter().flat_map(|event| &event.mishaps);
     let mut bounds = Vec::new();
@@ -88,8 +89,8 @@ pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<B
     bounds
 }
 
-/// Returns the bounds at which the evaluator would give up in the next step of some process, if
-/// any.
+/// Returns the bounds at which the evaluation of the next step of some process would give up.
+/// Usually there are none.
 pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limits) -> Vec<Bound> {
     let depth = machine.events().len();
     let mut bounds = Vec::new();

@@ -31,7 +31,8 @@ pub struct Permuting {
     pub plan: Plan,
     /// Whether to continue from path to path until all are explored.
     pub complete: bool,
-    /// Whether to count also the classes according to the definitions as printed.
+    /// Whether to count also the classes according to the definitions as printed in the paper,
+    /// whose errata docs/algorithms.md lists.
     pub paper: bool,
     /// Whether to find also the permutations of the recorded path from any initial values.
     pub any_start: bool,
@@ -244,7 +245,7 @@ impl Program {
         })
     }
 
-    /// Returns the partial order of one of the listed classes, numbered from 1.
+    /// Returns the partial order of one of the listed classes; `class` counts from 1.
     pub fn partial_order(
         &self,
         permuted: &PermuteRecord,
@@ -307,7 +308,7 @@ fn record_run<L: Labels, M: Narrator>(
     Ok((narrator.told(&schedule, steps), bound))
 }
 
-/// Makes a step of a random one of these processes, or of the first.
+/// Makes a step of one of these processes: a random one if `random` is given, otherwise the first.
 fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&mut Random>) {
     match random {
         Some(random) => {
@@ -448,6 +449,7 @@ fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Perm
 struct FromAnyStart {
     listed: usize,
     length: usize,
+    /// The schedule of each permutation, and how it ends.
     schedules: Vec<(String, Ending)>,
     outlooks: Vec<Outlook>,
 }
@@ -513,6 +515,7 @@ struct Collecting<M> {
     concolic: Option<Concolic>,
     classes: Vec<PermutationClass>,
     results: Vec<PermutationResult>,
+    /// For an observed result and an ending, the index in `results`.
     known: FxHashMap<(Fingerprint, Ending), usize>,
 }
 
@@ -530,7 +533,8 @@ impl<M: Narrator> Collecting<M> {
         }
     }
 
-    /// Checks Theorem 15: if the program is scheduled in this order, it executes the permutation.
+    /// Checks Theorem 15 of the paper: scheduled in the order of a permutation, the program
+    /// executes this permutation.
     fn test<L: Labelled>(&mut self, program: &L, schedule: &Schedule) {
         follow(&mut self.tester, schedule);
         let same = |(one, other): (&Event, &Event)| {

@@ -105,7 +105,7 @@ pub struct ReachRecord {
     /// With `search`: the number of markings of the property's variables and processes that were
     /// examined.
     pub markings: u64,
-    /// A run to the state.
+    /// A run to the state; `None` if no run to it was found.
     pub run: Option<Run>,
 }
 
@@ -140,7 +140,8 @@ impl<'a> NetQuestion<'a> {
         }
     }
 
-    /// Returns which of the points hold if the processes are at these lines.
+    /// For each point of the property (a process and a line), returns whether the process is there.
+    /// `lines` contains the current line of each process.
     fn points(&self, lines: &[Option<usize>]) -> Vec<bool> {
         let at = |(process, line): &(ProcessPath, usize)| {
             let known = self.processes.iter().position(|known| known == process);
@@ -358,7 +359,8 @@ fn reach_with_numbers(
     Ok((outcome, net.found))
 }
 
-/// Decides the question for some inputs, which the solver finds.
+/// Decides the question for a program with inputs: whether the state can be reached for some of
+/// their values, which the solver finds.
 fn reach_for_all(
     program: &ForAll,
     question: &NetQuestion<'_>,
@@ -479,7 +481,8 @@ fn note(
     }
 }
 
-/// Returns the shortest schedule to the state that a fixed effort finds, if there is time.
+/// Returns a shorter schedule to the state if there is time and a fixed effort finds one, and
+/// otherwise the given schedule.
 fn nearest(machine: &mut Machine, schedule: &Schedule, question: &NetQuestion<'_>) -> Schedule {
     if question.budget.time().is_break() {
         return schedule.clone();

@@ -65,7 +65,7 @@ pub enum StepProblem {
         process: String,
         /// What it waits for.
         what: String,
-        /// The process that holds it, if there is one.
+        /// The process that holds it, as the end of the message; empty if there is none.
         held: String,
     },
     /// The process has ended, or was halted.
@@ -469,7 +469,7 @@ impl Stepper<'_> {
         self.machine.name_of(self.machine.processes().path(process))
     }
 
-    /// Returns the obstacle with the names of processes instead of their numbers.
+    /// Returns the obstacle with the names of processes instead of their paths.
     fn named(&self, waiting: &Waiting) -> Waiting {
         let name = |number: &str| match number.parse() {
             Ok(path) => self.machine.name_of(&path),

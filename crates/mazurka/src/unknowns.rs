@@ -14,8 +14,8 @@
 //!
 //! Deviation: values are only symbolic, while the thesis keeps a concrete value beside each
 //! symbolic one. Instead, the solver first tries whether the values of an earlier answer take the
-//! branch, which is as cheap. Every finding is run again with the values found before it is shown;
-//! if it does not occur again, that is a defect of Mazurka.
+//! branch, which is as cheap as keeping concrete values. Every finding is run again with the values
+//! found before it is shown; if it does not occur again, that is a defect of Mazurka.
 
 mod results;
 

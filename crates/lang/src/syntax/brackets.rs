@@ -71,9 +71,9 @@ struct Pass<'t, 'd> {
     stack: Vec<OpenBracket>,
     inserted: Vec<(usize, TokenKind)>,
     dropped: Vec<usize>,
-    /// A pair of braces whose lines have different indentations. Usually the closing brace of the
-    /// inner block is missing, so that its opening brace was paired with that of an enclosing
-    /// block.
+    /// The tokens of a pair of braces whose lines have different indentations. Usually the closing
+    /// brace of the inner block is missing, so that its opening brace was paired with that of an
+    /// enclosing block.
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,

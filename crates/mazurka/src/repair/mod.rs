@@ -364,6 +364,7 @@ struct RepairSearch<'a> {
     source: &'a str,
     options: &'a Options,
     until: Instant,
+    /// The behaviour of the unchanged program; `None` if it could not be counted within the limits.
     before: Option<(Behaviours, Counts)>,
     /// Number of changes that were checked.
     tried: u64,

@@ -224,7 +224,7 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for PartVisito
         failure: Failure,
         steps: &dyn Fn() -> Schedule,
     ) {
-        // The number of a started thread depends on the execution, so only its steps identify it.
+        // The index of a started thread depends on the execution, so only its steps identify it.
         let initial = program.initial_threads();
         let what = match failure {
             Failure::Failed { thread, code } if program.is_failure(thread) => {
@@ -293,11 +293,11 @@ impl PartFindings {
 
 /// The findings in parts that were finished in any order.
 struct GatheredParts {
-    /// The findings in the first parts.
+    /// The merged findings in the parts before `next`.
     shown: PartFindings,
-    /// The first part that is missing.
+    /// The index of the first part that is missing.
     next: usize,
-    /// The findings in later parts.
+    /// The findings in later parts, by the index of the part.
     early: BTreeMap<usize, PartFindings>,
 }
 
@@ -392,8 +392,8 @@ impl Question<'_> {
     }
 
     /// Returns the number of different executions. If executions are drawn and the program starts
-    /// threads, the number is unknown, because the numbers of started threads differ between
-    /// executions that are the same.
+    /// threads, the number is unknown: the same execution may be drawn with other indices of the
+    /// started threads.
     fn traces(&self, found: &Found, seen: &SeenExecutions) -> Option<u64> {
         match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
@@ -624,7 +624,8 @@ pub(super) fn watched<R: Send>(
     })
 }
 
-/// Returns the number of executions drawn. If a violation has ended the sample, removes the bound.
+/// Returns the number of executions drawn, from the bound of the sample. If a violation has ended
+/// the sample, removes this bound.
 pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
     let drawn = bounds.iter().find_map(|bound| match bound {
         Bound::Sampled(drawn) => Some(*drawn),

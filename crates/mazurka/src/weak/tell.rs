@@ -287,7 +287,7 @@ impl Narrator<'_> {
         Misfit { step, what }
     }
 
-    /// Returns why a schedule does not fit the program. Processes have their names.
+    /// Returns why a schedule does not fit the program. The text uses the names of processes.
     fn misfit(&self, schedule: &Schedule, error: &ReplayError) -> Misfit {
         let (ReplayError::NotReady { step: at, .. } | ReplayError::NoOutcome { step: at, .. }) =
             *error;
@@ -487,7 +487,7 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    /// Returns the step of a write; 0 for the initial write.
+    /// Returns the index of the step of a write, counted from 1; 0 for the initial write.
     fn step_of(&self, write: Slot) -> usize {
         if write == Slot::INITIAL {
             return 0;
