@@ -93,7 +93,8 @@ impl Program {
     /// use mazurka::{Options, Program, quietly};
     /// use mazurka::permute::Permuting;
     /// use mazurka::run::Plan;
-    /// // Errata E6: as recorded, with the choice first, nothing else can happen; but y can be 2.
+    /// // Errata E6 in docs/algorithms.md: the labels of the run "1 0", which sets y to 1, have no
+    /// // other order; but with another schedule y becomes 2.
     /// let source = "var x, y: int = 0
     ///     process { x := 1 } process { y := 1 <| x == 0 |> y := 2 }";
     /// let program = Program::load("e6.maz", source, &[]).unwrap();

@@ -6,7 +6,7 @@
 //! | paper | here |
 //! |---|---|
 //! | θ₁ ∈ \[θ₂\], section 5.1 | [`Program::compare_runs`] |
-//! | canon(θ), Definition 12 | [`Program::canonical`], the true normal form (errata E4) |
+//! | canon(θ), Definition 12 | [`Program::canonical`], corrected: E4 in docs/algorithms.md |
 //! | g(θ), Theorem 8 | [`Program::linearised`] |
 //! | ι⟨W, R⟩, section 2 | [`Program::path_events`] |
 //!

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | path constraint | [`SymbolicMachine::path_condition`] |
 //! | test execution | an explored run; [`SymbolicMachine::concrete`] gives it inputs |
-//! | symbolic execution tree | the explorers' tree, a branch being an outcome |
+//! | symbolic execution tree | the tree of the explorers; its branches are the outcomes of steps |
 //!
 //! Deviation: values are only symbolic, while the thesis keeps a concrete value beside each
 //! symbolic one. Instead, the solver first tries whether the values of an earlier answer take the

@@ -43,7 +43,7 @@ pub(super) struct BodyChecker<'c, 's> {
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs the body.
     pub current: CurrentProcess,
-    /// The operation of an object whose body is checked, if it is one.
+    /// If the body is that of an operation of an object, this operation.
     pub operation: Option<CurrentOperation>,
 }
 

@@ -97,8 +97,8 @@ pub struct Program {
     pub refinement: Option<Refinement>,
     /// Properties that all runs must have.
     pub temporal: Vec<TemporalProperty>,
-    /// The conditions of temporal properties, by number: over shared variables and over `watched`
-    /// locals, which they name by their index there.
+    /// The conditions of temporal properties, which refer to them by index. A condition is over
+    /// shared variables and over the locals in `watched`, each named by its index there.
     pub conditions: Vec<Expr>,
     /// The locals of processes that temporal properties mention.
     pub watched: Vec<LocalOf>,
@@ -121,17 +121,17 @@ pub struct Program {
     /// Labels show their text.
     pub expanded: FxHashSet<Span>,
     /// The places of statements that the checker has lowered, such as `acquire(s)`. Labels show
-    /// their text, and conditions in them are not stated by the file.
+    /// their text. The conditions in the lowered code come from the checker, not from the file.
     pub lowered: FxHashSet<Span>,
     /// The places of `print` statements, each lowered to an assertion that holds and has a message.
     pub prints: FxHashSet<Span>,
-    /// The labelled statements.
+    /// The place of each labelled statement, by its label.
     pub labels: FxHashMap<String, Span>,
-    /// The places of the alternatives of `select`: their conditions, with the statement of the same
-    /// step. The test at this place decides whether the alternative is chosen.
+    /// The places of the alternatives of `select`. Each place spans the condition and the statement
+    /// of the same step. A test at such a place decides whether the alternative is chosen.
     pub alternatives: FxHashSet<Span>,
-    /// Whether there are objects that identify processes by number, such as reader–writer locks. A
-    /// copy of a process in a formula has no number, so `prove` refuses formulas about such a
+    /// Whether there are objects that identify processes by index, such as reader–writer locks. A
+    /// copy of a process in a formula has no index, so `prove` refuses formulas about such a
     /// program.
     pub tells_processes_apart: bool,
     /// The arrays that are split into copies, in a program made for exploration

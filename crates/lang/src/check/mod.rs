@@ -118,7 +118,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
 enum ConstantValue {
     Int(i128),
     Bool(bool),
-    /// A member of an `enum`.
+    /// A member of an `enum`: the index of the `enum`, and the index of the member.
     Member(u16, i64),
 }
 

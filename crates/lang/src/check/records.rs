@@ -76,7 +76,7 @@ pub(super) enum Selected {
     Value(Place, Type),
     /// An element of a constant array.
     Constant(Typed),
-    /// A value of a `struct` type.
+    /// A value of a `struct` type: the index of its record, and the indices that select the value.
     Record(u32, Vec<Expr>),
 }
 

@@ -293,7 +293,7 @@ fn is_print(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a statement after a condition belongs to its step.
+/// Whether a statement after a condition belongs to the step of the condition.
 fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Labelled(_, inner) => is_simple(inner),

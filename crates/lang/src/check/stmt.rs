@@ -760,7 +760,8 @@ impl<'s> BodyChecker<'_, 's> {
 }
 
 /// Returns a key by which two targets of an assignment are compared, if the target is known at
-/// compile time: whether the variable is shared, its number, and its index.
+/// compile time: whether the variable is shared, the index of the variable, and for an element of
+/// an array its index there.
 fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
     let constant = |index: &Expr| match index.kind {
         ExprKind::Const(value) => Some(Some(value)),

@@ -676,7 +676,7 @@ impl<'s> BodyChecker<'_, 's> {
         Some(Expr { kind, ty, span })
     }
 
-    /// Returns the number of this process.
+    /// Returns the index of this process.
     pub(super) fn own_number(&mut self, span: Span) -> Option<Expr> {
         match self.current {
             CurrentProcess::Process(at) => Some(number(at, span)),

@@ -1,6 +1,6 @@
-//! Checks temporal properties, such as `eventually done: p.x == 1`. Their conditions become
-//! numbered expressions (`Program::conditions`). The locals of processes that they mention, such as
-//! `p.x`, are collected in `Program::watched`.
+//! Checks temporal properties, such as `eventually done: p.x == 1`. Their conditions are collected
+//! in `Program::conditions`, and the properties refer to them by index. The locals of processes
+//! that they mention, such as `p.x`, are collected in `Program::watched`.
 
 use super::Checker;
 use super::body::BodyChecker;

@@ -1,9 +1,9 @@
 //! Warnings about useless declarations, found in the syntax tree.
 //!
 //! One walk through the tree counts for each name whether it is read and written; names that are
-//! not used give warnings. The checked program would not do: its constants are folded, and a
-//! process without instances is removed from it. As in the checker, a local hides a shared variable
-//! or an outer local with the same name.
+//! not used give warnings. The checked program does not contain these uses any more: its constants
+//! are folded, and it lacks the processes without instances. As in the checker, a local hides a
+//! shared variable or an outer local with the same name.
 
 use std::slice::from_ref;
 
@@ -73,7 +73,8 @@ fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Di
 }
 
 impl<'s> Survey<'s> {
-    /// Whether all variables are observed in final states, because the file names none.
+    /// Whether all variables are observed in final states, because the file does not name observed
+    /// variables.
     fn observes_all(&self, file: &File<'_>) -> bool {
         let any = |wanted: fn(&Item<'_>) -> bool| file.items.iter().any(wanted);
         let names_some = any(|item| matches!(item, Item::Observe(_)));

@@ -26,8 +26,8 @@ const MOST_SLOTS: u32 = 1024;
 pub(crate) struct LiveSlot {
     /// Its index in the frame.
     pub at: u32,
-    /// Whether it holds the number of a process. Equal states can number their processes
-    /// differently.
+    /// Whether it holds the index of a process (the value of `let h = spawn …`). Equal states can
+    /// number their processes differently.
     pub handle: bool,
 }
 

@@ -174,7 +174,7 @@ impl StepInProgress<'_> {
 
 /// The element that an index selects.
 pub(crate) enum SelectedElement<U> {
-    /// The cell or slot with this number.
+    /// The cell or slot with this index.
     At(u32),
     /// An unknown element within the array.
     Somewhere(U),
@@ -356,7 +356,7 @@ pub(crate) trait Domain {
         end: Value<Self>,
     ) -> Result<Value<Self>, Halt>;
 
-    /// Returns the input of a process with this number.
+    /// Returns the input of a process with this index among its inputs.
     fn input(
         &mut self,
         code: &Code,

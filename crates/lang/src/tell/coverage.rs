@@ -144,8 +144,11 @@ impl Places {
 struct ConditionOutcomes {
     /// Whether the condition belongs to a branch, so that the process continues on either side.
     branches: bool,
+    /// Whether some run evaluates the condition.
     met: bool,
+    /// Whether the condition was true in some evaluation.
     held: bool,
+    /// Whether the condition was false in some evaluation.
     failed: bool,
 }
 

@@ -20,12 +20,12 @@ pub(super) struct Scribe {
     pub atomic: bool,
     /// The chosen alternative of a `select`.
     pub alternative: Option<String>,
-    /// Whether the step has chosen an alternative of a `select`. It has not if the evaluation of a
-    /// condition fails.
+    /// Whether the step has chosen an alternative of a `select`. This is false if the evaluation of
+    /// a condition fails.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
-    /// The values of cells when they were first read, in order.
+    /// The cells in the order in which they were first read, each with the value read.
     pub reads: Vec<(u32, i64)>,
     read: FxHashSet<u32>,
 }
@@ -99,6 +99,7 @@ pub(super) enum NarratedAction {
     Text(String),
     /// A spawn. The name of the new process is known after the step.
     Spawn,
+    /// A join: of the process with this index, or of all children if `None`.
     Join(Option<i64>),
 }
 

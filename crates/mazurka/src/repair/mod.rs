@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `order.rs` | two statements change places; elements of a lock array are acquired in order |
 //! | `join.rs` | a process waits for those that it has started |
-//! | `lock.rs` | a lock around the smallest regions, one of the program or a new one |
+//! | `lock.rs` | a lock of the program, or a new lock, around the smallest regions |
 //! | `atomic.rs` | an `atomic` block around the smallest regions |
 //! | `guard.rs` | a step waits for a condition, as weak as it can be |
 //!

@@ -413,8 +413,7 @@ impl Logic {
         answer
     }
 
-    /// Returns values that satisfy all conditions; Returns `None` if the solver finds no such
-    /// values.
+    /// Returns values that satisfy all conditions, or `None` if the solver finds no such values.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
             Answer::Sat(model) => Some(model),

@@ -127,7 +127,8 @@ pub struct SymbolicMachine {
     taken: Vec<StepUndo>,
     undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
-    /// The inputs that the run has read.
+    /// The inputs that the run has read: the process, the index of the input in the process, and
+    /// its term.
     asked: Vec<(ProcessId, u32, Term)>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
@@ -140,13 +141,15 @@ pub struct SymbolicMachine {
     between_marks: usize,
     max_local: u64,
     patience: Patience,
-    /// For each access of the last step, the number of its index, if the index is unknown.
+    /// For each access of the last step whose index is unknown, the number that [`Logic`] gives to
+    /// the term of the index; `None` for other accesses.
     indices: Vec<Option<u32>>,
     /// Whether steps stop at the first unknown condition.
     probing: bool,
     /// Whether even constant tests have two sides.
     literal: bool,
-    /// Whether processes may do local work in any order.
+    /// Whether a process that is between two marks may do this local work at any time, and not only
+    /// before all other steps.
     any_order: bool,
     /// The conditions before which processes rest.
     apart: Apart,
@@ -570,7 +573,7 @@ impl SymbolicMachine {
         }
         let result = trial.advance(process, &[]);
         if trial.table.len() != self.table.len() {
-            // The trial has numbered new processes, which may get other numbers in this machine.
+            // The trial has started new processes, which may get other indices in this machine.
             *place = None;
         }
         match result {

@@ -90,8 +90,8 @@ impl SymbolicProcess {
     }
 }
 
-/// For a live process: its position, its frame, its numbers of children and inputs, why it waits,
-/// how it rests, and its locals.
+/// Whether the process lives. If it does: its position, its frame, how many children it has
+/// started, how many inputs it has read, why it waits, how it rests, and its locals.
 type ProcessKey<'a> = (
     Life,
     Option<(

@@ -18,21 +18,25 @@ const MOST_ATOMIC: u8 = 8;
 /// The most lines that a message lists.
 const MOST_LISTED: usize = 12;
 
-/// A position in the code, with the state that decides which marks the step swallows.
+/// A position in the code, with the state that decides whether a mark there begins a step. A mark
+/// within an `atomic` block, for example, does not: the block is one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CodePosition {
     pc: usize,
+    /// How many `atomic` blocks enclose the position.
     atomic: u8,
+    /// Whether the position is in a simple statement that belongs to the step of a guard.
     merged: bool,
+    /// Whether the next simple statement belongs to the step of the guard before it.
     open: bool,
 }
 
-/// A walk through the code of processes that start at some places, with its results.
+/// The results of a walk through the code of some processes, from their first instructions.
 #[derive(Debug, Default)]
 struct RestWalk {
-    /// The places where a step can begin.
+    /// The instructions at which a step can begin.
     rests: FxHashSet<usize>,
-    /// The places where the processes that these processes spawn begin.
+    /// The first instructions of the processes that these processes spawn.
     spawns: FxHashSet<usize>,
     /// Whether a spawn can happen more often than it occurs in the code.
     spawns_again: bool,
@@ -138,7 +142,7 @@ impl RestWalk {
         walk
     }
 
-    /// Returns the places that follow a place.
+    /// Returns the positions that may follow a position.
     fn after(&mut self, code: &Code, place: CodePosition) -> Vec<CodePosition> {
         let mut next = place;
         let swallows = place.atomic > 0 || place.merged;
@@ -194,8 +198,9 @@ impl RestWalk {
     }
 }
 
-/// Returns the places that follow a call: the start of the procedure, and the place after the call,
-/// reached from any of the procedure's steps.
+/// Returns the positions that may follow a call: the start of the procedure, and the position after
+/// the call. The procedure may or may not have ended the step of an open guard, so the position
+/// after the call occurs with each possible state.
 fn called(code: &Code, place: CodePosition, procedure: u32) -> Vec<CodePosition> {
     let pc = code.procedures[procedure as usize].pc as usize;
     let mut places = vec![CodePosition { pc, ..place }];
