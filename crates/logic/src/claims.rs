@@ -1,5 +1,5 @@
 //! Computes the claims of a step: the accesses that any path through the step may make. They decide
-//! which steps commute (errata E2).
+//! which steps commute (errata E2 in docs/algorithms.md).
 //!
 //! A single element is claimed only if its index is fixed when the step begins: a constant, or an
 //! expression over locals that the step does not change. Otherwise the whole array is claimed.

@@ -45,7 +45,7 @@ pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
 }
 
 /// Parses like `parse`, but `[*]` means only the first `all` processes of a program. The other
-/// processes have no names and are given by number.
+/// processes have no names and are given by index.
 pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,

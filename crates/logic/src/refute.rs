@@ -32,7 +32,7 @@ pub struct Refutation {
     pub goal: Option<usize>,
     /// The run of each box on the path, the outermost first.
     pub runs: Vec<BoxRun>,
-    /// The values of initial values and inputs.
+    /// The initial values and the inputs, by name.
     pub values: Vec<(String, String)>,
     /// The values of the variables that quantifiers bind, by their names in the formula.
     pub bound: Vec<(String, i64)>,
@@ -238,8 +238,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns the text between process and number in the name of an outcome or input, for a box with
-/// `depth` boxes around it.
+/// Returns the text between the process and the index in the name of an outcome (mark `?`) or an
+/// input (mark `#`), for a box with `depth` boxes around it.
 pub(crate) fn within(depth: u32, mark: &str) -> String {
     match depth {
         0 => mark.to_owned(),

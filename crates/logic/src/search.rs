@@ -12,6 +12,7 @@
 //! | DL-POR, section 6.1 | [`AppliedRule::Back`] if elements certainly differ (`aliases.rs`) |
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
+//! docs/algorithms.md lists the errata.
 //!
 //! Loops are handled in `loops.rs`.
 //!
@@ -170,8 +171,9 @@ pub(crate) struct Search<'p, 's> {
     pub results: GoalResults,
     /// The number of goals that were merged.
     pub merged: u64,
-    /// Goals by context, segment and path.
+    /// Goals by context, segment and the fingerprint of the path.
     known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
+    /// The goals that were made by generalising another goal.
     pub generalised: Vec<usize>,
     /// Whether there are unbounded loops. If so, goals are also looked up by their states.
     pub endless: bool,
@@ -566,7 +568,7 @@ impl<'p, 's> Search<'p, 's> {
         hasher
     }
 
-    /// Adds the goal after a step, and merges it with a known goal if possible. Returns the number
+    /// Adds the goal after a step, and merges it with a known goal if possible. Returns the index
     /// of the new goal.
     fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
         let parent = &self.goals[from];

@@ -4,7 +4,7 @@
 //! The rule for the next statement of a thread yields one sequent for each branch of the statement,
 //! with the assumptions of the branch. Local work belongs to the step before it, as in the other
 //! engines. A guard or choice is one step together with the first step of the statement that it
-//! guards.
+//! guards. docs/algorithms.md lists the errata.
 //!
 //! | paper | a variant of [`Rule`](mazurka_core::proof::Rule) |
 //! |---|---|

@@ -374,8 +374,9 @@ pub(crate) trait Domain {
         Vec::new()
     }
 
-    /// Whether an invariant holds for these cells. With a condition, it may also be that the step
-    /// has not written its variables.
+    /// Decides whether an invariant, given by its index, holds for these cells. If a condition is
+    /// given too, the step has written a variable of the invariant only if the condition holds;
+    /// otherwise the invariant counts as holding.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,
