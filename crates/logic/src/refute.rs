@@ -180,8 +180,8 @@ impl Search<'_, '_> {
             })
             .filter(|(number, _)| *number >= thread.asked)
             .collect();
-        // On another path the choice with this number may have another type, and the model may lack
-        // a value for it. Prefer the one with a value.
+        // On another path the choice with this index may have another type, and the model may lack
+        // a value for it. Prefer the choice with a value.
         chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
         chosen.dedup_by_key(|(number, _)| *number);
         let chosen = chosen

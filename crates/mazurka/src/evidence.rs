@@ -21,8 +21,9 @@ pub(crate) struct NarratedRun {
     pub run: Run,
     /// The failures that count: no false `assume` happens before them.
     pub failures: Vec<Mishap>,
+    /// Whether the run ends in a deadlock.
     pub deadlocked: bool,
-    /// The processes that could make the next step.
+    /// The processes that can make a step after the run.
     pub ready: Vec<String>,
 }
 
@@ -121,7 +122,7 @@ pub(crate) struct EvidenceTime {
 /// The time for showing further violations after the time limit was reached.
 const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
 
-/// The least number of runs that are tried to make a run more readable.
+/// A run is made more readable only if there is time to describe it this many times.
 const TRIED: u32 = 16;
 
 impl EvidenceTime {

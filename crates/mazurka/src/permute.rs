@@ -24,7 +24,7 @@ use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
-/// The request for permutations, and the number to list.
+/// The request for permutations, and how many to list.
 #[derive(Clone, Debug)]
 pub struct Permuting {
     /// The run to record. If the schedule ends early, the first ready process makes the next step.
@@ -74,7 +74,7 @@ pub enum PermuteError {
     /// A run cannot be expressed over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
-    /// There is no class with this number.
+    /// There is no class with this index.
     #[error("there is no class {wanted}: {listed} are listed; --classes N lists more")]
     NoSuchClass {
         /// The requested class, from 1.
@@ -199,7 +199,8 @@ impl Program {
             None
         };
         let mut machine = collecting.tester;
-        // The record names the algorithm of the paper.
+        // The algorithm in this head is a placeholder: below, the record gets the name of the
+        // algorithm of the paper.
         let counted = self.counted_by_explorers(options);
         let head = Head::new("permute", Algorithm::Optimal, options, counted);
         let shown = search::shown(&mut machine, &findings, head);
@@ -270,7 +271,8 @@ impl Program {
     }
 }
 
-/// Makes the run to be recorded, up to its end, and describes it with another machine.
+/// Makes the run to be recorded, up to its end, and describes it with another machine. Also returns
+/// the limit that has cut the run, if any.
 fn record_run<L: Labels, M: Narrator>(
     wanted: &Permuting,
     labelled: &mut L,
@@ -505,7 +507,8 @@ fn order_of<M: Narrator>(
     })
 }
 
-/// Collects permutations as they are found, and runs each of them as a test.
+/// Collects permutations as they are found, and repeats each of them with another machine as a
+/// test.
 struct Collecting<M> {
     /// Another machine, which runs permutations as plain schedules.
     tester: M,
@@ -513,6 +516,8 @@ struct Collecting<M> {
     /// permutation is stuck.
     length: Option<usize>,
     listed: usize,
+    /// Computes the path conditions. `None` if the time is over, or if the language does not
+    /// support it.
     concolic: Option<Concolic>,
     classes: Vec<PermutationClass>,
     results: Vec<PermutationResult>,

@@ -88,7 +88,7 @@ impl Program {
     }
 
     /// Parses a schedule of this program. Processes may be given by their names in the source, such
-    /// as `philosopher(2)`, `philosopher.2` or `server`, or by their numbers.
+    /// as `philosopher(2)`, `philosopher.2` or `server`, or by their paths, such as `0.1`.
     ///
     /// ```
     /// use mazurka::Program;

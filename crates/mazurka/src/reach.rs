@@ -88,22 +88,22 @@ pub struct Reach {
 /// The record of a search for a state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachRecord {
-    /// The common record. The verdict is `Violated` if the state can be reached, and `Verified` if
-    /// not.
+    /// The common record. The verdict is `Violated` if the state can be reached, `Verified` if it
+    /// cannot, and `Inconclusive` if this is unknown.
     #[serde(flatten)]
     pub record: Record,
     /// The property.
     pub state: String,
     /// The answer.
     pub answer: Reachability,
-    /// The net that was searched.
+    /// The kind of net that was searched.
     pub net: String,
     /// The method: `search` or `smt`.
     pub method: String,
     /// Number of executions that were run to build the net.
     pub tests: u64,
     /// With `search`: the number of markings of the property's variables and processes that were
-    /// examined.
+    /// examined. With `smt`: 0.
     pub markings: u64,
     /// A run to the state; `None` if no run to it was found.
     pub run: Option<Run>,
@@ -141,7 +141,8 @@ impl<'a> NetQuestion<'a> {
     }
 
     /// For each point of the property (a process and a line), returns whether the process is there.
-    /// `lines` contains the current line of each process.
+    /// `lines` contains the current line of each process that the property mentions, or `None` if
+    /// it is at no line.
     fn points(&self, lines: &[Option<usize>]) -> Vec<bool> {
         let at = |(process, line): &(ProcessPath, usize)| {
             let known = self.processes.iter().position(|known| known == process);
@@ -418,7 +419,7 @@ fn reach_for_all(
     Ok((ReachSearch { run, markings }, net.found))
 }
 
-/// Returns a function that checks the limits at intervals.
+/// Returns a function that may be called often: it checks the limits in every 64th call.
 fn ticker<'a>(
     budget: Budget<'a>,
     found: &Findings,

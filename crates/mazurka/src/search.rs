@@ -122,7 +122,8 @@ fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
 }
 
-/// Adds the findings of a search for graver violations. Returns whether that search was complete.
+/// Joins the record of a search for graver violations into the record so far. Returns whether that
+/// search ended before it hit a limit.
 fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     let ended = more.stopped != StopReason::Bound;
     if ended {
@@ -579,8 +580,8 @@ impl Program {
         self.record_of(head, found, shown)
     }
 
-    /// Returns the record of a search with its evidence. If a finding has no evidence, the search
-    /// must have hit a bound.
+    /// Returns the record of a search with its evidence. Panics if a finding has no evidence
+    /// although the search has not hit a bound.
     pub(crate) fn record_of(
         &self,
         head: Head<'_>,

@@ -246,9 +246,9 @@ impl Narrator<'_> {
         Ok(self.schedule(&text.parse()?)?)
     }
 
-    /// Returns a schedule in the form of the engine: the number after a step is an outcome. The
-    /// engine numbers started processes in the order in which they start, so this function makes
-    /// the steps with a machine.
+    /// Returns a schedule in the form of the engine, in which the number after `=` in a step is an
+    /// outcome. The engine indexes started processes in the order in which they start, so this
+    /// function makes the steps with a machine.
     pub fn schedule(&self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         let mut machine = self.machine();
@@ -413,7 +413,7 @@ impl<'a> Walk<'a> {
         Some((event, last))
     }
 
-    /// Records that these events are the step with this number.
+    /// Records that these events are the step with this index, counted from 1.
     pub fn record_step(&mut self, events: [&Event; 2], step: usize) {
         for event in events {
             self.made.insert((event.thread.0, event.index), step);

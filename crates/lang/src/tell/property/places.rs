@@ -18,16 +18,17 @@ const MOST_ATOMIC: u8 = 8;
 /// The most lines that a message lists.
 const MOST_LISTED: usize = 12;
 
-/// A position in the code, with the state that decides whether a mark there begins a step. A mark
-/// within an `atomic` block, for example, does not: the block is one step.
+/// A position in the code, with the state that decides whether the step *swallows* a mark there, so
+/// that no step begins there. The head of code/mod.rs lists the instructions that decide this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CodePosition {
     pc: usize,
     /// How many `atomic` blocks enclose the position.
     atomic: u8,
-    /// Whether the position is in a simple statement that belongs to the step of a guard.
+    /// Whether the position is between `BeginSimple` and `EndSimple`, in a step that a guard has
+    /// opened.
     merged: bool,
-    /// Whether the next simple statement belongs to the step of the guard before it.
+    /// Whether a guard has opened the step, so that the step swallows the next mark.
     open: bool,
 }
 
