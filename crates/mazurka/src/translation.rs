@@ -336,7 +336,8 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Whether a condition that an event has made is still marked.
+    /// Returns the term that says whether a condition is marked. `producer` is the event that makes
+    /// the condition; `None` for an initial condition.
     fn holds(&mut self, condition: usize, producer: Option<usize>) -> Term {
         if let Some(&known) = self.marks.get(&condition) {
             return known;
@@ -346,7 +347,8 @@ impl<V: Value> Translation<'_, V> {
         marked
     }
 
-    /// Whether a condition or thread that an event has made is still marked.
+    /// Returns the term that says whether a condition or thread is marked, given the event that
+    /// makes it and the events that take it.
     fn marked(&mut self, producer: Option<usize>, takers: &[usize]) -> Term {
         let taken = takers.iter().map(|&taker| self.events[taker]);
         let taken: Vec<Term> = taken.collect();
@@ -358,7 +360,7 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Whether a process is at a line.
+    /// Returns the term that says whether a process is at a line.
     fn point(&mut self, process: &mazurka_core::ProcessPath, line: usize) -> Term {
         let net = self.net;
         let at = net.points.iter().find(|point| point.0 == *process);

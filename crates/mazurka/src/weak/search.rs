@@ -1,8 +1,8 @@
 //! Searches through the execution graphs of a program, in parts.
 //!
-//! `mazurka-memory` explores execution graphs as a tree of choices. The tree is cut at a depth with
-//! enough parts, which depends only on the program. Workers take the parts in order, and their
-//! findings are merged in order, up to the first part that ends the search. So the number of
+//! `mazurka-memory` explores execution graphs as a tree of choices. The tree is cut at a depth that
+//! gives enough parts. This depth depends only on the program. Workers take the parts in order, and
+//! their findings are merged in order, up to the first part that ends the search. So the number of
 //! workers does not affect the result.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub(super) struct SeenExecutions {
     pub broken: Vec<(u32, Schedule)>,
     /// Number of executions that violate an `ensures`.
     breaking: u64,
-    /// The other failures, each with the steps before it.
+    /// The fingerprints of the other failures, each with the steps before it.
     failing: FxHashSet<Fingerprint>,
     /// Whether one of these failures counts.
     failed: bool,
@@ -420,7 +420,8 @@ impl Question<'_> {
         shown
     }
 
-    /// Replaces, in `bounds`, the limits of a part by the limits that the user gave.
+    /// Replaces, in `bounds`, the limits of a part by the limits that the user gave, and removes
+    /// duplicates.
     pub fn name_limits(&self, bounds: &mut Vec<Bound>) {
         let limits = &self.options.limits;
         for bound in bounds.iter_mut() {
@@ -443,7 +444,8 @@ impl Question<'_> {
         });
     }
 
-    /// Cuts the search into parts, and explores them.
+    /// Cuts the search into parts, and explores them. If executions are to be drawn, draws them
+    /// instead.
     fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> PartFindings {
         if let Some(sample) = self.draws {
             return self.draw::<APART>(sample, shared);
