@@ -58,7 +58,7 @@ impl From<Fault> for Halt {
 /// A step that is being made: its inputs and its results.
 pub(crate) struct StepInProgress<'a> {
     pub event: &'a mut Event,
-    /// The outcomes of its choices, in order.
+    /// The outcomes that the caller gives for its choices, in order.
     pub outcomes: &'a [i64],
     /// The amount of local work it may still do.
     pub fuel: Fuel,

@@ -44,7 +44,9 @@ struct States {
     known: Vec<Vec<i64>>,
     /// For the cells of a known state, its index in `known`.
     numbers: FxHashMap<Vec<i64>, u32>,
+    /// The known effects, by the index of the state and the index of the call.
     effects: FxHashMap<(u32, u32), CallEffect>,
+    /// The bound that an evaluation has reached since the current decision began.
     reached_bound: Option<MishapKind>,
 }
 
@@ -52,6 +54,7 @@ struct States {
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     states: RefCell<States>,
+    /// The answers, by the cells that hold the history.
     judged: FxHashMap<Vec<i64>, Result<(), MishapKind>>,
 }
 
