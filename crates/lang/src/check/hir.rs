@@ -288,8 +288,9 @@ pub struct Var {
     /// Whether it belongs to a synchronisation object. Such variables and locks are not compared
     /// for determinism.
     pub object: bool,
-    /// For a variable of an object: whether it says which processes hold the object. Otherwise it
-    /// says which processes wait for the object.
+    /// For a variable of an object with a flag for each process: whether the flags say which
+    /// processes hold the object, as the readers of a reader–writer lock do. If not, they say which
+    /// processes wait for it. False for all other variables.
     pub holds: bool,
     /// The number of elements, if it is an array.
     pub len: Option<u32>,

@@ -20,6 +20,7 @@ use crate::syntax::ast::{self, File, Item, Name, ObjectKind};
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub kind: LoweredKind,
+    /// The number of dimensions of the array; 0 for a single object.
     pub dims: usize,
 }
 

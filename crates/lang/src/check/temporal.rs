@@ -55,7 +55,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Reports a property whose name is also that of a kind of violations, such as `deadlock`,
-    /// because `--only` accepts both.
+    /// because `--property` accepts both.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {

@@ -17,7 +17,7 @@ use crate::code::compile::compile;
 pub(crate) struct Linear {
     pub clients: usize,
     pub calls_each: usize,
-    /// The process of the first client.
+    /// The index of the process of the first client.
     pub first_process: u32,
     /// The cells that hold the history.
     pub cells: std::ops::Range<usize>,

@@ -35,8 +35,8 @@ pub(crate) struct LiveSlot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveSlots {
     slots: Vec<LiveSlot>,
-    /// For each instruction at which a process can rest or to which it can return, a range of
-    /// `slots`.
+    /// For each instruction, the range of its live slots in `slots`. The range is empty unless a
+    /// process can rest at the instruction or return to it.
     parts: Vec<(u32, u32)>,
 }
 

@@ -1,5 +1,5 @@
-//! Makes variants of a compiled program: with only some of its properties (`--only`), or with other
-//! memory orders. A variant is compiled again from the checked program.
+//! Makes variants of a compiled program: with only some of its properties (`--property`), or with
+//! other memory orders. A variant is compiled again from the checked program.
 
 use mazurka_core::{AccessOrder, Kind, Kinds, Mishap};
 use mazurka_diagnostics::Span;

@@ -322,8 +322,8 @@ impl Vacuity<'_> {
             }
             StmtKind::Guard(test, body) => {
                 let outcomes = self.map.outcomes(test.span);
-                // If the guard is reached and never holds, its evaluation fails, for example
-                // because an index is out of bounds.
+                // A step that waits leaves no records. So if the guard was reached and never held,
+                // its evaluation has failed, for example because an index is out of bounds.
                 if !outcomes.met {
                     let what = self.quoted("this guard", test.span);
                     self.never_taken(test.span, format!("{what} never opens"));
