@@ -54,10 +54,10 @@ pub(crate) struct Eliminate<'e, 'p> {
     names: u32,
     /// The number of expanded states.
     states: usize,
-    /// For each variable of a `choose`, the bounds of its outcomes, or `None` if they are unknown
-    /// or too far apart. The choices of a process are numbered along its path, so on different
-    /// paths one variable may belong to different `choose` expressions. The bounds then cover all
-    /// of them.
+    /// For each variable of a `choose`, the bounds of its outcomes (the upper one exclusive), or
+    /// `None` if they are unknown or too far apart. The choices of a process are numbered along its
+    /// path, so on different paths one variable may belong to different `choose` expressions. The
+    /// bounds then cover all of them.
     ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 

@@ -71,7 +71,8 @@ pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> BoxRunResult + 'a;
 type Refuted<'a> = (Option<usize>, &'a Leaf, &'a Model, Option<ProcessId>);
 
 impl Search<'_, '_> {
-    /// Returns the first refuted questions. Questions with executions of the program come first.
+    /// Returns the first refuted questions. Questions whose values belong to an execution of the
+    /// program come first.
     pub fn refutations(&self, most: usize) -> Vec<Refutation> {
         let mut all = self.refuted();
         all.sort_by_key(|(at, ..)| !at.is_none_or(|at| self.is_concrete(at)));

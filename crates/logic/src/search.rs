@@ -50,6 +50,7 @@ pub(crate) struct Goal<'p> {
     pub segment: usize,
     /// The event of the step to this goal, if it has one. It extends the path of the parent.
     pub event: Option<Event>,
+    /// The goal that led to this goal, by a step or by another rule; `None` for a root.
     pub parent: Option<usize>,
     /// The process that made the step to this goal.
     pub process: Option<ProcessId>,
@@ -67,21 +68,28 @@ pub(crate) struct Goal<'p> {
 pub(crate) enum AppliedRule {
     /// No rule was applied.
     Open(OpenReason),
+    /// SCHEDULE: every thread makes its next step.
     Schedule {
         steps: Vec<ThreadStep>,
         /// The question whether some process can continue, if it is asked.
         deadlock: Option<Leaf>,
     },
+    /// REDUCE: every thread has ended. The questions are those about Ψ, and the goals those of the
+    /// boxes in Ψ.
     Reduce {
         leaves: Vec<Leaf>,
         boxes: Vec<usize>,
     },
+    /// The assumptions contradict each other, which this leaf shows.
     Close(Leaf),
+    /// DL-POR: the goal equals this earlier goal.
     Merge(usize),
+    /// The goal follows from the more general goal `to` (`loops.rs`).
     Generalise {
         leaves: Vec<Leaf>,
         to: usize,
     },
+    /// The goal is an instance of the earlier goal `to` (`loops.rs`).
     Back {
         leaves: Vec<Leaf>,
         to: usize,

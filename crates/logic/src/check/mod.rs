@@ -56,7 +56,7 @@ struct Checker<'p, 's> {
     world: World<'p>,
     solver: &'s mut dyn Solver,
     contexts: Vec<Context>,
-    /// For each goal, its sequent, once derived.
+    /// For each goal, its sequent; `None` until the sequent is derived.
     derived: Vec<Option<Sequent<'p>>>,
 }
 
