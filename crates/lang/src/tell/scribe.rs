@@ -18,10 +18,11 @@ pub(super) struct Scribe {
     pub guards: FirstItems<Condition>,
     /// Whether the step is an atomic block.
     pub atomic: bool,
-    /// The chosen alternative of a `select`.
+    /// The text of the chosen alternative of a `select`. `None` if the step chose `else` or has no
+    /// `select`.
     pub alternative: Option<String>,
-    /// Whether the step has chosen an alternative of a `select`. This is false if the evaluation of
-    /// a condition fails.
+    /// Whether the step has come to the choice among the alternatives of a `select`. This is false
+    /// if the evaluation of a condition has failed before.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
