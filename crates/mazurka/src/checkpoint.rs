@@ -124,7 +124,8 @@ impl fmt::Display for FindingOptions {
     }
 }
 
-/// A remaining part.
+/// A remaining part: the schedule of its prefix, the processes that sleep after the prefix, and its
+/// share of the whole search space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct RemainingPart {
     prefix: String,

@@ -378,7 +378,8 @@ impl Stepper<'_> {
         }
     }
 
-    /// Checks that the last step has these outcomes.
+    /// Checks that the last step was not broken off, and that these outcomes decide all of its
+    /// choices.
     fn accepted(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), StepProblem> {
         let Some(event) = self.machine.events().last() else {
             return Ok(());

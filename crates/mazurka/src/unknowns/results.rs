@@ -40,7 +40,7 @@ struct KeptRun {
 #[derive(Debug, Default)]
 pub(super) struct Results {
     runs: FxHashMap<ResultPrint, KeptRun>,
-    /// The current run.
+    /// The trace of the current run.
     hasher: TraceHasher,
 }
 
