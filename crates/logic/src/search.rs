@@ -84,14 +84,16 @@ pub(crate) enum AppliedRule {
     Close(Leaf),
     /// DL-POR: the goal equals this earlier goal.
     Merge(usize),
-    /// The goal follows from the more general goal `to` (`loops.rs`).
+    /// The goal follows from a more general goal (`loops.rs`).
     Generalise {
         leaves: Vec<Leaf>,
+        /// The more general goal.
         to: usize,
     },
-    /// The goal is an instance of the earlier goal `to` (`loops.rs`).
+    /// The goal is an instance of an earlier goal (`loops.rs`).
     Back {
         leaves: Vec<Leaf>,
+        /// The earlier goal.
         to: usize,
     },
 }
