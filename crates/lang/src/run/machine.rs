@@ -82,7 +82,8 @@ enum Changed {
 
 /// The part of a step that was made quickly.
 enum QuickStepResult {
-    Whole,
+    /// All of it; its event is at this position.
+    Whole(usize),
     /// Everything before this instruction.
     Until(u32),
 }
@@ -313,6 +314,7 @@ impl Machine {
                 dirty: &mut self.dirty,
                 process: process.0,
                 frame: registers.frame,
+                swallows: false,
             };
             halt = work.run(&mut pc).err();
             fuel = step.fuel;
@@ -353,7 +355,6 @@ impl Machine {
             registers, stack, ..
         } = process_state;
         let quick = self.code.quick.get(registers.pc as usize)?.as_ref()?;
-        let event = self.run.get_mut(self.taken.len())?;
         let frame = registers.frame as usize;
         if registers.life != Life::Alive {
             return None;
@@ -372,11 +373,13 @@ impl Machine {
         let value = match quick.action {
             QuickAction::Fetch { .. } | QuickAction::FetchAt { .. } => *cell,
             QuickAction::Set { value } => value,
-            QuickAction::Put { value } => value.eval(&stack[frame..])?,
+            QuickAction::Put { ref value } => value.eval(&stack[frame..])?,
             QuickAction::Lock if *cell == 0 => owner,
             QuickAction::Unlock if *cell == owner => 0,
             QuickAction::Lock | QuickAction::Unlock => return None,
         };
+        let depth = self.taken.len();
+        let event = self.run.get_mut(depth)?;
         let (changed, place) = match quick.action {
             QuickAction::Fetch { slot } | QuickAction::FetchAt { slot, .. } => {
                 let place = &mut stack[frame + slot as usize];
@@ -419,7 +422,7 @@ impl Machine {
             registers.life = Life::Ended;
             self.unfinished -= 1;
         }
-        Some(QuickStepResult::Whole)
+        Some(QuickStepResult::Whole(depth))
     }
 
     /// Runs the rest of a step, from the first instruction that does more than compute.
@@ -435,7 +438,8 @@ impl Machine {
         let mut step = StepInProgress {
             event: &mut self.run[depth],
             outcomes,
-            fuel,
+            // Not a copy, which would cause a store-forwarding stall.
+            fuel: Fuel::new(fuel.left()),
             patience: &self.patience,
             log: Log::new(self.taken[depth].undo),
             recorder: self.recorder.as_deref_mut(),
@@ -524,37 +528,21 @@ impl Machine {
     /// Takes back the last step.
     #[inline]
     fn take_back(&mut self, taken: StepUndo) {
-        while self.undo.len() > taken.undo {
-            match self.undo.pop() {
-                Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
-                Some(Undo::Slot {
+        while self.undo.len() > taken.undo
+            && let Some(undo) = self.undo.last()
+        {
+            // Not a copy of the whole entry: it has been written field by field, so that would
+            // cause a store-forwarding stall.
+            match *undo {
+                Undo::Cell(cell, value) => self.state.cells[cell as usize] = value,
+                Undo::Slot {
                     process,
                     slot,
                     value,
-                }) => {
-                    self.state.processes[process as usize].stack[slot as usize] = value;
-                }
-                Some(Undo::Frame {
-                    process,
-                    frame,
-                    top,
-                    children,
-                }) => {
-                    let registers = &mut self.state.processes[process as usize].registers;
-                    registers.frame = frame;
-                    registers.top = top;
-                    registers.children = children;
-                }
-                Some(Undo::Inputs { process, inputs }) => {
-                    self.state.processes[process as usize].registers.inputs = inputs;
-                }
-                Some(Undo::Born(child)) => {
-                    let child = &mut self.state.processes[child as usize];
-                    self.unfinished -= usize::from(child.registers.life != Life::Ended);
-                    child.forget();
-                }
-                None => break,
+                } => self.state.processes[process as usize].stack[slot as usize] = value,
+                rare => self.take_back_rare(rare),
             }
+            self.undo.pop();
         }
         let process_state = &mut self.state.processes[taken.process.index()];
         let Process {
@@ -569,6 +557,34 @@ impl Machine {
         registers.pc = taken.pc;
         registers.steps = taken.steps;
         registers.life = Life::Alive;
+    }
+
+    /// Takes back a change that few steps make. In a function of its own, because the frequent ones
+    /// then need fewer registers.
+    #[inline(never)]
+    fn take_back_rare(&mut self, undo: Undo<i64>) {
+        match undo {
+            Undo::Cell(..) | Undo::Slot { .. } => {}
+            Undo::Frame {
+                process,
+                frame,
+                top,
+                children,
+            } => {
+                let registers = &mut self.state.processes[process as usize].registers;
+                registers.frame = frame;
+                registers.top = top;
+                registers.children = children;
+            }
+            Undo::Inputs { process, inputs } => {
+                self.state.processes[process as usize].registers.inputs = inputs;
+            }
+            Undo::Born(child) => {
+                let child = &mut self.state.processes[child as usize];
+                self.unfinished -= usize::from(child.registers.life != Life::Ended);
+                child.forget();
+            }
+        }
     }
 
     fn count_unfinished(&self) -> usize {
@@ -632,18 +648,21 @@ impl Machine {
         obstacle
     }
 
-    #[inline]
-    fn can_step(&self, process: ProcessId, step: u32) -> bool {
-        let info = &self.code.steps[step as usize];
-        info.wait == Wait::Never || self.need_not_wait(process, info.waits)
-    }
-
-    fn need_not_wait(&self, process: ProcessId, waits: Waits) -> bool {
-        match waits {
+    /// Whether the step of a live process is possible.
+    #[inline(always)]
+    fn can_step(&self, process: ProcessId, pc: u32) -> bool {
+        match self.code.waits[pc as usize] {
             Waits::Never => true,
             Waits::Lock(cell) => self.state.cells[cell as usize] == 0,
+            waits => self.need_not_wait(process, waits),
+        }
+    }
+
+    #[inline(never)]
+    fn need_not_wait(&self, process: ProcessId, waits: Waits) -> bool {
+        match waits {
             Waits::At(blocker) => self.passes(process, blocker),
-            Waits::Somewhere => self.obstacle(process).is_none(),
+            _ => self.resting(process).is_some() && self.obstacle(process).is_none(),
         }
     }
 
@@ -688,7 +707,7 @@ impl Execution for Machine {
         &self.table
     }
 
-    #[inline]
+    #[inline(always)]
     fn status(&self, process: ProcessId) -> Status {
         let Some(state) = self.state.processes.get(process.index()) else {
             return Status::Unborn;
@@ -699,10 +718,8 @@ impl Execution for Machine {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Lost => Status::Lost,
-            Life::Alive => match self.resting(process) {
-                Some(step) if self.can_step(process, step) => Status::Ready,
-                _ => Status::Waiting,
-            },
+            Life::Alive if self.can_step(process, state.registers.pc) => Status::Ready,
+            Life::Alive => Status::Waiting,
         }
     }
 
@@ -771,7 +788,22 @@ impl Execution for Machine {
         self.code.counts(failure)
     }
 
+    #[inline]
     fn final_mishaps(&self) -> Vec<Mishap> {
+        if self.code.ensures.is_empty() {
+            return Vec::new();
+        }
+        self.broken_ensures()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        self.observed(&self.state.cells)
+    }
+}
+
+impl Machine {
+    #[inline(never)]
+    fn broken_ensures(&self) -> Vec<Mishap> {
         let broken = self
             .code
             .ensures
@@ -791,9 +823,5 @@ impl Execution for Machine {
                 })
             });
         broken.collect()
-    }
-
-    fn observation(&self) -> Fingerprint {
-        self.observed(&self.state.cells)
     }
 }
