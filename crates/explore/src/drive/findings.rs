@@ -679,12 +679,7 @@ impl<'a> Ledger<'a> {
 
     /// Records the observation of a final state that has not been met before.
     #[inline(never)]
-    fn observe<E: Execution>(
-        &mut self,
-        program: &E,
-        observation: Fingerprint,
-        others: Others<'_>,
-    ) {
+    fn observe<E: Execution>(&mut self, program: &E, observation: Fingerprint, others: Others<'_>) {
         self.found.seen.observed.insert(observation);
         self.shown(program, observation, Vec::new());
         for (observation, labels) in others() {

@@ -544,7 +544,9 @@ impl<S: Set> Order<S> {
     #[inline(never)]
     fn forget(&mut self, event: &Event, single: u32) {
         let at = self.events.len();
-        self.claim(single, &event.claims, |cell, number| remove(cell, number, at));
+        self.claim(single, &event.claims, |cell, number| {
+            remove(cell, number, at)
+        });
         self.lock_event(&event.touched, |set| set.remove(at));
         if !event.spawned.is_empty() {
             self.spawn(&event.spawned, 0);
