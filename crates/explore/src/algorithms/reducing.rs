@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use mazurka_core::{Event, Execution, ProcessId, Status};
+use mazurka_core::{Event, Execution, ProcessId, Status, Wait};
 
 use crate::algorithms::path::Path;
 use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
@@ -137,4 +137,14 @@ pub(crate) fn pending<E: Execution>(program: &E) -> impl Iterator<Item = (Proces
     let all = program.processes().in_order().iter();
     all.map(|&process| (process, program.status(process)))
         .filter(|(_, status)| matches!(status, Status::Ready | Status::Waiting))
+}
+
+/// Whether a step that is not made at the end of a run, and has no guard, can race with its events:
+/// a waiting acquisition, or any step that the process could make if the run had not been cut.
+pub(crate) fn may_race(wait: Wait, status: Status, end: End) -> bool {
+    match wait {
+        Wait::Lock => status == Status::Waiting || end == End::Cut,
+        Wait::Never => status == Status::Ready && end == End::Cut,
+        Wait::Process | Wait::Guard => false,
+    }
 }

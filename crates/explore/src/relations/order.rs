@@ -62,27 +62,29 @@ struct Lock<S> {
 /// The relations of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
+    /// The events of the current execution, in order.
     pub events: Vec<Occurrence<S>>,
     /// The events of each process.
     threads: Vec<Thread<S>>,
     /// For each cell, the events that conflict with a read of it, and those that conflict with a
-    /// write. The former do not only read the cell; the latter claim it in any way. So the number
-    /// of an access (see [`single`]) is its index in the flattened list.
+    /// write. The first set has the events that do more than read the cell, the second all events
+    /// that claim it. In the flattened list, the set for an access has the number of the access
+    /// (see [`single`]) as its index.
     rivals: Vec<[S; 2]>,
     /// For each cell, its acquisitions and releases; empty if it is not a lock.
     locks: Vec<Lock<S>>,
 }
 
-/// Adds an event to the cell that it claims, given with the number of the access.
+/// Adds an event to the sets of the cell that it claims, given by the number of the access.
 #[inline(always)]
 fn insert<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.insert(at);
     written.insert_if(number & 1 == 1, at);
 }
 
-/// Removes an event from the cell that it claims, given with the number of the access. Each set
-/// gets a mask of its own: with the same mask for both, the compiler would combine them to one
-/// vector, which causes store-forwarding stalls, because [`insert`] has just written the halves.
+/// Removes an event from the sets of the cell that it claims, given by the number of the access.
+/// Each set gets a mask of its own: with the same mask for both, the compiler would combine them to
+/// one vector, which causes store-forwarding stalls, because [`insert`] has just written the halves.
 #[inline(always)]
 fn remove<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.remove(at);
@@ -96,7 +98,7 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
-/// An event to add. It may be virtual: an acquisition that must wait.
+/// An event to add. It may be virtual: a step that is not made.
 struct Extension<'a, S> {
     process: ProcessId,
     claims: &'a [Access],
@@ -313,7 +315,7 @@ impl<S: Set> Order<S> {
         single
     }
 
-    /// Adds an event that touches nothing, such as one that waits for the end of a process.
+    /// Adds an event that claims no cell, such as one that waits for the end of a process.
     #[inline(never)]
     fn push_free(&mut self, event: &Event) {
         let at = self.events.len();
@@ -366,7 +368,8 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Returns the past of an event, and those of the candidates that are immediately before it.
+    /// Returns the past of an event, and its races: the candidates with no event between them and
+    /// it.
     #[inline(always)]
     fn last_of(&self, mut candidates: S, program: &S) -> (S, S) {
         candidates.remove_all(program);
@@ -400,19 +403,21 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Extends the execution by an acquisition that is not made because it must wait.
-    pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access]) {
+    /// Extends the execution by a step that is not made: an acquisition that must wait, or the next
+    /// step of a process at the end of a run that was cut. `acquires` if it acquires a lock.
+    pub fn push_virtual(&mut self, process: ProcessId, claims: &[Access], acquires: bool) {
         let program = self.program_past(process, &[]);
         self.extend(Extension {
             process,
             claims,
             touched: &[],
             program,
-            acquires: true,
+            acquires: acquires && !claims.is_empty(),
             guarded: false,
         });
     }
 
+    /// Adds an event with its past and its races.
     #[inline(always)]
     fn extend(&mut self, extension: Extension<'_, S>) {
         let Extension {

@@ -342,7 +342,7 @@ fn control_flow_depends_on_what_was_read() {
     check(3, build, (2, 0, 2));
 }
 
-/// What a sample finds in two threads that take two locks in different orders.
+/// Returns the findings of a sample of two threads that take two locks in different orders.
 fn sampled<F>(build: F, algorithm: impl Engine<Simulator<F>, Found = Findings>) -> Findings
 where
     F: Fn(&[Shared]) -> Vec<Body>,
@@ -379,5 +379,60 @@ fn samples() {
         assert_eq!((found.counts.traces, found.counts.deadlocks), (Some(3), 1));
         assert_eq!(found.counts, again.counts);
         assert_eq!(found.deadlock, again.deadlock);
+    }
+}
+
+/// Explores runs of up to a length.
+fn cut<F: Fn(&[Shared]) -> Vec<Body>>(build: F, algorithm: Stateless, depth: u64) -> Findings {
+    let search = Search {
+        algorithm,
+        limits: Limits {
+            depth: Some(depth),
+            ..Limits::default()
+        },
+        goal: Goal::Everything,
+    };
+    let mut program = Simulator::new(2, build);
+    search.run(&mut program, &mut |_| ControlFlow::Continue(()), &mut ())
+}
+
+/// A loop that need not end does not keep the steps of the other process out of all runs.
+#[test]
+fn runs_that_are_cut() {
+    /// The first process looks at the second cell until the other one has set it.
+    fn build(cells: &[Shared], locks: bool) -> Vec<Body> {
+        let [lock, x] = [cells[0].clone(), cells[1].clone()];
+        let reader = body(move |turn| {
+            let mut seen = 0;
+            while seen == 0 {
+                if locks {
+                    lock.lock(turn);
+                }
+                seen = x.get(turn);
+                if locks {
+                    lock.unlock(turn);
+                }
+            }
+        });
+        let [lock, x] = [cells[0].clone(), cells[1].clone()];
+        let writer = body(move |turn| {
+            if locks {
+                lock.lock(turn);
+            }
+            x.set(1, turn);
+            if locks {
+                lock.unlock(turn);
+            }
+        });
+        vec![reader, writer]
+    }
+    // The reader has seen 0 from no times up to as often as there is room for.
+    for (locks, depth, traces) in [(false, 2, 1), (false, 7, 6), (true, 6, 1), (true, 14, 3)] {
+        let build = |cells: &[Shared]| build(cells, locks);
+        for algorithm in engines() {
+            let found = cut(build, algorithm, depth);
+            assert_eq!(found.counts.traces, Some(traces), "{algorithm} {depth}");
+            assert_eq!(found.bounds, [Bound::MaxDepth(depth)], "{algorithm}");
+        }
     }
 }

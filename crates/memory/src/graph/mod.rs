@@ -17,9 +17,13 @@
 //! so the clocks that it gets then are final.
 
 mod clocks;
+mod conflicts;
+mod event;
 
 use crate::program::{Loc, MemoryOrder, ThreadId, Value};
 use clocks::Clocks;
+use conflicts::Accesses;
+pub use event::{Event, Kind};
 
 /// The place where an event is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,152 +38,6 @@ impl Slot {
     #[inline]
     pub(crate) fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// The kind of an event. An update that writes is two events, one directly after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A read.
-    Load,
-    /// An update that wrote nothing.
-    FailedUpdate,
-    /// The read of an update that writes.
-    UpdateRead,
-    /// The read of a lock.
-    LockRead,
-    /// An await that is satisfied.
-    Await,
-    /// An await or update that waits for another value: the last event of its thread.
-    Stuck,
-    /// A write.
-    Store,
-    /// The write of an update.
-    UpdateWrite,
-    /// The write of a lock.
-    LockWrite,
-    /// The release of a lock.
-    Unlock,
-    /// A fence.
-    Fence,
-    /// The start of another thread.
-    Spawn,
-    /// The wait for the end of another thread.
-    Join,
-    /// A choice.
-    Choice,
-    /// A decision about values that are not known.
-    Decision,
-}
-
-impl Kind {
-    /// Whether it reads.
-    #[inline]
-    pub fn is_read(self) -> bool {
-        self <= Self::Stuck
-    }
-
-    /// Whether it writes.
-    #[inline]
-    pub fn is_write(self) -> bool {
-        matches!(
-            self,
-            Self::Store | Self::UpdateWrite | Self::LockWrite | Self::Unlock
-        )
-    }
-
-    /// Whether it is the read of a pair that reads and writes at once.
-    #[inline]
-    pub fn reads_exclusively(self) -> bool {
-        matches!(self, Self::UpdateRead | Self::LockRead)
-    }
-
-    /// Whether it is the write of a pair that reads and writes at once.
-    #[inline]
-    pub fn writes_exclusively(self) -> bool {
-        matches!(self, Self::UpdateWrite | Self::LockWrite)
-    }
-
-    /// Whether the program gets an answer with this event. An update is answered only once.
-    #[inline]
-    fn answers(self) -> bool {
-        !self.reads_exclusively() && self != Self::Stuck
-    }
-}
-
-/// An event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// The thread that made it.
-    pub thread: ThreadId,
-    /// Its index among the events of its thread.
-    pub index: u32,
-    /// The time when it was added. A read that a write revisits keeps its stamp.
-    pub stamp: u32,
-    /// Its kind.
-    pub kind: Kind,
-    /// Its order; a choice or decision has none.
-    pub order: MemoryOrder,
-    /// The location of an access. For a spawn or join, the number of the other thread; for a
-    /// choice, the number of outcomes; for a decision, the number of its question.
-    pub loc: Loc,
-    /// The value that was read, written or chosen.
-    pub value: Value,
-    /// The write that a read reads from; [`Slot::INITIAL`] for the initial one.
-    pub rf: Slot,
-    /// The position of a write in mo; the initial write has position 0.
-    pub position: u32,
-    /// Number of answers of its thread up to and including this event.
-    pub(crate) answers: u32,
-    /// The last releasing fence of its thread up to and including this event.
-    pub(crate) release_fence: Slot,
-    /// For a write, the first read in the list of its readers.
-    reader: Slot,
-    /// For a read, its neighbours in the list of the readers of the same write.
-    siblings: [Slot; 2],
-}
-
-impl Event {
-    /// Makes an event that [`Graph::push`] completes.
-    pub(crate) fn new(thread: ThreadId, kind: Kind, order: MemoryOrder, loc: Loc) -> Self {
-        Self {
-            thread,
-            index: 0,
-            stamp: u32::MAX,
-            kind,
-            order,
-            loc,
-            value: 0,
-            rf: Slot::NONE,
-            position: 0,
-            answers: 0,
-            release_fence: Slot::NONE,
-            reader: Slot::NONE,
-            siblings: [Slot::NONE; 2],
-        }
-    }
-
-    /// Returns this event with a value.
-    pub(crate) fn with(self, value: Value) -> Self {
-        Self { value, ..self }
-    }
-
-    /// Whether it is a fence of order sc.
-    #[inline]
-    pub(crate) fn is_sc_fence(&self) -> bool {
-        self.kind == Kind::Fence && self.order == MemoryOrder::SeqCst
-    }
-
-    /// Whether it reads or writes.
-    #[inline]
-    pub fn is_access(&self) -> bool {
-        self.kind.is_read() || self.kind.is_write()
-    }
-
-    /// Whether it is a part of an update or lock, or an update that wrote nothing.
-    pub(crate) fn is_update(&self) -> bool {
-        let kind = self.kind;
-        kind.reads_exclusively() || kind.writes_exclusively() || kind == Kind::FailedUpdate
     }
 }
 
@@ -213,6 +71,8 @@ struct Place {
     known: bool,
     /// Number of plain accesses.
     plain: u32,
+    /// Its accesses by thread, once there has been a plain one.
+    accesses: Option<Box<Accesses>>,
 }
 
 impl Place {
@@ -224,6 +84,7 @@ impl Place {
             reader: Slot::NONE,
             known: false,
             plain: 0,
+            accesses: None,
         }
     }
 }
@@ -460,10 +321,14 @@ impl Graph {
         &self.threads[thread.index()].sc_fences
     }
 
-    /// Whether a location has plain accesses.
+    /// Returns the first access of another thread that conflicts with an access and is not in a
+    /// clock: the least by thread and index. Conflicting accesses are to one location, one of them
+    /// is plain, and one of them is a write.
     #[inline]
-    pub(crate) fn has_plain(&self, loc: Loc) -> bool {
-        self.places[loc.index()].plain > 0
+    pub(crate) fn first_conflict(&self, event: &Event, clock: &[u32]) -> Option<Slot> {
+        let place = &self.places[event.loc.index()];
+        let accesses = place.accesses.as_ref().filter(|_| place.plain > 0)?;
+        accesses.first_conflict(event, clock)
     }
 
     /// Returns a clock of an event.
@@ -619,8 +484,8 @@ impl Graph {
         self.clocks.get_mut(slot, kind)[event.thread.index()] = event.index + 1;
     }
 
-    /// Adds a thread that has ended to the clock of a join. Its end counts as an event, so that an
-    /// event follows its last one in the clock.
+    /// Adds a thread that has ended to the clock of a join. The end of the thread counts as one
+    /// more event after its last one.
     pub(crate) fn join_thread(&mut self, slot: Slot, kind: usize) {
         let child = ThreadId(self.event(slot).loc.0);
         if let Some(tip) = self.tip(child) {
@@ -630,7 +495,8 @@ impl Graph {
         self.clocks.get_mut(slot, kind)[child.index()] = end;
     }
 
-    /// Adds an event to the lists; at an index of mo or of the reads if it was there before.
+    /// Adds an event to the lists. An event that was there before returns to its index `at` in mo
+    /// or among the reads.
     fn link(&mut self, slot: Slot, at: Option<u32>) {
         let event = self.events[slot.index()];
         let thread = &mut self.threads[event.thread.index()];
@@ -666,6 +532,24 @@ impl Graph {
                 self.events[first.index()].siblings[0] = slot;
             }
         }
+        if event.is_access() {
+            self.index_access(&event, slot);
+        }
+    }
+
+    /// Adds an access to those of its thread, if the location has or has had plain accesses.
+    #[inline]
+    fn index_access(&mut self, event: &Event, slot: Slot) {
+        let place = &mut self.places[event.loc.index()];
+        match &mut place.accesses {
+            Some(accesses) => accesses.push(event, slot),
+            None if event.order == MemoryOrder::Plain => {
+                let all = place.mo.iter().chain(&place.reads);
+                let all = all.map(|&slot| (slot, &self.events[slot.index()]));
+                place.accesses = Some(Box::new(Accesses::new(all)));
+            }
+            None => {}
+        }
     }
 
     /// Removes an event, the last of its thread, from the lists. Returns its index in mo or among
@@ -693,6 +577,11 @@ impl Graph {
         self.pairs -= usize::from(event.kind.writes_exclusively());
         self.dirty = true;
         self.count(&event, -1);
+        if event.is_access()
+            && let Some(accesses) = &mut self.places[event.loc.index()].accesses
+        {
+            accesses.pop(&event);
+        }
         if event.kind.is_write() {
             let at = event.position - 1;
             self.places[event.loc.index()].mo.remove(at as usize);

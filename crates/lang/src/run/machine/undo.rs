@@ -17,7 +17,7 @@ impl Machine {
         self.written_by_last_step(|cell| cell >= self.code.first_lock)
     }
 
-    /// Returns the cells that `of` accepts and the last step wrote, with their old values.
+    /// Returns those cells that the last step wrote and that `of` accepts, with their old values.
     fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
         let Some(taken) = self.taken.last() else {
             return FxHashMap::default();
