@@ -84,7 +84,7 @@ fn insert<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
 
 /// Removes an event from the sets of the cell that it claims, given by the number of the access.
 /// Each set gets a mask of its own: with the same mask for both, the compiler would combine them to
-/// one vector, which causes store-forwarding stalls, because [`insert`] has just written the halves.
+/// one vector, which causes store-forwarding stalls, because [`insert`] has just set one half.
 #[inline(always)]
 fn remove<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.remove(at);
