@@ -450,7 +450,9 @@ fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String 
     use std::os::unix::process::ExitStatusExt;
     let signal = status.signal().unwrap_or(0);
     let why = match &left {
-        None => "Does the program crash before `main`?",
+        None => {
+            "Does the program crash before its first step, or write over the memory of the tool?"
+        }
         Some(_) => "Does the program write over the memory of the tool?",
     };
     format!(

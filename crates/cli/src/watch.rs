@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use mazurka::record::Record;
@@ -365,6 +365,20 @@ static MOST_MEMORY: AtomicU64 = AtomicU64::new(u64::MAX);
 /// From now on, no memory limit is above `bytes`.
 pub(crate) fn bound_memory(bytes: u64) {
     MOST_MEMORY.store(bytes, Ordering::SeqCst);
+}
+
+/// The upper bound of every `--time-limit` (`--most-time`).
+static MOST_TIME: OnceLock<Duration> = OnceLock::new();
+
+/// From now on, no time limit is above this one, and without a limit this one holds.
+pub(crate) fn bound_time(most: Duration) {
+    let _first = MOST_TIME.set(most);
+}
+
+/// Returns the time limit of a command.
+pub(crate) fn time_limit(given: Option<Duration>) -> Option<Duration> {
+    let most = MOST_TIME.get().copied();
+    given.into_iter().chain(most).min()
 }
 
 /// Returns the memory limit in bytes. The default is 4 GB: a model may be infinite, a machine is

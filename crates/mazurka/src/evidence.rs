@@ -221,7 +221,9 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
     let violation = Violation::Failure(mishap.site);
     let (narrated, took) = least(machine, schedule, |_| violation.clone(), evidence_time);
     let same = narrated.failures.iter().find(|m| m.site == mishap.site);
-    let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
+    let Some(&mishap) = same else {
+        return not_again(Kind::Failure, narrated.run, schedule, evidence_time);
+    };
     if evidence_time.allows(took) {
         failure(machine, narrated.run, &mishap)
     } else {
@@ -238,11 +240,28 @@ pub(crate) fn found_deadlock<M: Narrator + Semantics>(
 ) -> Witness {
     let stuck = |machine: &M| Violation::Deadlock(with_status(machine, Status::Waiting));
     let (narrated, _) = least(machine, schedule, stuck, evidence_time);
+    if narrated.deadlocked {
+        deadlock(machine, narrated.run)
+    } else {
+        not_again(Kind::Deadlock, narrated.run, schedule, evidence_time)
+    }
+}
+
+/// Returns the evidence for a violation of native code whose run was cut off by the time limit when
+/// it was made again. Panics if there is time left: then a violation that does not occur again is a
+/// defect of Mazurka.
+fn not_again(kind: Kind, run: Run, schedule: &Schedule, evidence_time: &EvidenceTime) -> Witness {
+    let name = kind.name();
     assert!(
-        narrated.deadlocked,
-        "a deadlock does not come again: {schedule}"
+        !evidence_time.allows(Duration::ZERO),
+        "a {name} does not come again: {schedule}"
     );
-    deadlock(machine, narrated.run)
+    Witness {
+        message: format!(
+            "{name}: the time limit was reached before its run was made again; to see it, replay it without a limit"
+        ),
+        ..unexplained(kind, vec![run])
+    }
 }
 
 /// Returns the evidence for two runs of a search with different results.

@@ -60,7 +60,9 @@ pub(crate) fn shape(leaf: Leaf) -> &'static str {
 
 /// Returns a string quoted for DOT.
 pub(crate) fn quoted(text: &str) -> String {
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    let escaped = escaped.replace(harmful, "\u{fffd}");
     format!("\"{}\"", escaped.replace('\n', "\\n"))
 }
 
@@ -71,5 +73,6 @@ mod tests {
     #[test]
     fn strings_are_escaped() {
         assert_eq!(quoted("a \"b\" \\ c\nd"), r#""a \"b\" \\ c\nd""#);
+        assert_eq!(quoted("a\x1b[2Jb\r"), "\"a\u{fffd}[2Jb\u{fffd}\"");
     }
 }

@@ -226,11 +226,21 @@ impl Checker<'_> {
         self.body().nonnull.clear();
     }
 
-    /// Removes all declarations after the first `len`.
-    pub(super) fn leave_scope(&mut self, len: usize) {
-        // Captured variables are at the front.
-        let captured = self.body().captures.as_ref().map_or(0, Vec::len);
-        self.body().scope.truncate(len.max(captured));
+    /// Returns the number of declarations in scope, without the captured variables.
+    pub(super) fn scope_depth(&mut self) -> usize {
+        self.body().scope.len() - self.captured()
+    }
+
+    /// Removes all declarations after the first `depth`. Variables that were captured since then
+    /// remain: they are at the front.
+    pub(super) fn leave_scope(&mut self, depth: usize) {
+        let len = depth + self.captured();
+        self.body().scope.truncate(len);
+    }
+
+    /// Returns the number of captured variables.
+    fn captured(&mut self) -> usize {
+        self.body().captures.as_ref().map_or(0, Vec::len)
     }
 
     pub(super) fn field(&self, name: &str) -> Option<(u32, Ty)> {

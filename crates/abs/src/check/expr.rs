@@ -121,7 +121,7 @@ impl<'a> Checker<'a> {
                 let (module, generics) = (self.module_here(), self.generics());
                 let ty = self.ty(module, &generics, ty);
                 self.expr_as(value, &ty);
-                let depth = self.body().scope.len();
+                let depth = self.scope_depth();
                 let slot = self.shadow_local(name, LocalTy::Value(ty));
                 self.emit(Op::Set(slot), span);
                 let result = self.expr(body, wanted);
@@ -374,7 +374,7 @@ impl<'a> Checker<'a> {
         let result = self.branch_result(wanted);
         let mut ends = Vec::new();
         for (pattern, branch) in branches {
-            let depth = self.body().scope.len();
+            let depth = self.scope_depth();
             let mut fails = Vec::new();
             self.pattern(pattern, slot, &scrutinee, &mut fails);
             self.expr_as(branch, &result);

@@ -57,7 +57,7 @@ fn only_suspends(stmt: &Stmt) -> bool {
 
 impl<'a> Checker<'a> {
     pub(super) fn stmts(&mut self, stmts: &'a [Stmt]) {
-        let depth = self.body().scope.len();
+        let depth = self.scope_depth();
         for stmt in stmts {
             self.stmt(stmt);
         }
@@ -362,7 +362,7 @@ impl<'a> Checker<'a> {
         let span = name.span;
         let rest = self.slot();
         self.emit(Op::Set(rest), span);
-        let depth = self.body().scope.len();
+        let depth = self.scope_depth();
         let variable = self.declare_local(name, LocalTy::Value(element));
         let counter = index.map(|index| self.declare_local(index, LocalTy::Value(Ty::INT)));
         if let Some(counter) = counter {
@@ -407,7 +407,7 @@ impl<'a> Checker<'a> {
     ) -> Vec<super::body::PendingJump> {
         let mut ends = Vec::new();
         for (pattern, branch) in branches {
-            let depth = self.body().scope.len();
+            let depth = self.scope_depth();
             let mut fails = Vec::new();
             self.forget_known();
             self.pattern(pattern, slot, ty, &mut fails);

@@ -53,6 +53,7 @@ mod unfold;
 mod worker;
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mazurka::record::MistakesRecord;
@@ -101,6 +102,9 @@ pub(crate) struct Cli {
     /// The upper bound of every memory limit, for a server whose users choose the limit
     #[arg(long, global = true, hide = true, value_name = "SIZE", value_parser = values::size)]
     most_memory: Option<u64>,
+    /// The upper bound of every time limit, for the same purpose
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = values::time)]
+    most_time: Option<Duration>,
     #[command(subcommand)]
     command: Command,
 }
@@ -170,6 +174,9 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     }
     if let Some(bytes) = cli.most_memory {
         watch::bound_memory(bytes);
+    }
+    if let Some(most) = cli.most_time {
+        watch::bound_time(most);
     }
     if cli.command.allows_inconclusive() {
         exit::allow_inconclusive();

@@ -1,7 +1,7 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than necessary.
 //!
-//! `mazurka_memory::orders` selects orders to try, and each of them is tried by a search of the
-//! program with these orders.
+//! `mazurka_memory::orders` proposes an order for each access, again and again, and asks whether
+//! the program passes with these orders. A search of the program with them gives the answer.
 
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program cannot be explored under weak memory models, or has no orders to choose.
+    /// The options name no weak memory model, the program cannot be explored under one, or it has
+    /// no orders to choose.
     pub fn orders(
         &self,
         options: &Options,
