@@ -116,6 +116,53 @@ char *strdup(const char *s) {
     if (to) copy(to, s, n);
     return to;
 }
+/* Wide characters. The C++ library calls these functions, too. */
+wchar_t *wmemcpy(wchar_t *to, const wchar_t *from, size_t n) {
+    plain(from, n * sizeof *from, 0, PC);
+    plain(to, n * sizeof *to, 1, PC);
+    copy((char *)to, (const char *)from, n * sizeof *to);
+    return to;
+}
+wchar_t *wmemmove(wchar_t *to, const wchar_t *from, size_t n) {
+    plain(from, n * sizeof *from, 0, PC);
+    plain(to, n * sizeof *to, 1, PC);
+    if (to <= from) copy((char *)to, (const char *)from, n * sizeof *to);
+    else for (size_t i = n; i-- > 0;) to[i] = from[i];
+    return to;
+}
+wchar_t *wmemset(wchar_t *to, wchar_t c, size_t n) {
+    plain(to, n * sizeof *to, 1, PC);
+    for (size_t i = 0; i < n; i++) to[i] = c;
+    return to;
+}
+int wmemcmp(const wchar_t *a, const wchar_t *b, size_t n) {
+    plain(a, n * sizeof *a, 0, PC);
+    plain(b, n * sizeof *b, 0, PC);
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+wchar_t *wmemchr(const wchar_t *s, wchar_t c, size_t n) {
+    plain(s, n * sizeof *s, 0, PC);
+    for (size_t i = 0; i < n; i++)
+        if (s[i] == c) return (wchar_t *)s + i;
+    return 0;
+}
+static __attribute__((always_inline)) inline size_t wide_length(const wchar_t *s, const void *pc) {
+    size_t n = 0;
+    plain(s, sizeof *s, 0, pc);
+    while (s[n]) n++;
+    plain(s, (n + 1) * sizeof *s, 0, pc);
+    return n;
+}
+size_t wcslen(const wchar_t *s) { return wide_length(s, PC); }
+int wcscmp(const wchar_t *a, const wchar_t *b) {
+    wide_length(a, PC);
+    wide_length(b, PC);
+    while (*a && *a == *b) a++, b++;
+    return *a < *b ? -1 : *a > *b;
+}
+
 static int among(const char *all, char c) {
     while (*all && *all != c) all++;
     return *all != 0;

@@ -406,7 +406,8 @@ pub(crate) extern "C" fn plain(
         world.called_at = pc;
         return;
     }
-    if world.image.is_thread_local(address) {
+    let is_errno = address.wrapping_sub(world.errno) < size_of::<i32>();
+    if is_errno || world.image.is_thread_local(address) {
         // A change of a thread-local variable changes the local state, which the stack alone does
         // not show.
         if writes != 0 {

@@ -517,10 +517,13 @@ fn resume(process: ProcessId) -> Option<Request> {
     let mut coroutine = world.thread(process.index()).coroutine.take()?;
     world.current = process;
     world.put_thread_locals(process, false);
+    // SAFETY: the function has no preconditions.
+    let errno = unsafe { libc::__errno_location() };
+    world.errno = errno as usize;
     let thread = world.me();
     // SAFETY: errno belongs to the real thread, and the table is mapped (`load`).
     unsafe {
-        *libc::__errno_location() = thread.errno;
+        *errno = thread.errno;
         *(STACK_ENTRY as *mut usize) = thread.region.runtime_stack();
     }
     trap::enter(coroutine.trap_handler());

@@ -1,4 +1,5 @@
-//! The flags that commands share.
+//! The groups of flags that several commands share, and their conversion to the library's
+//! [`Options`].
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -102,14 +103,14 @@ impl LimitArgs {
             steps: self.max_steps,
             executions: self.max_executions,
             local: self.max_local,
-            time: self.time_limit,
+            time: watch::time_limit(self.time_limit),
             memory: watch::memory_limit(self.memory_limit),
         };
         options_of(limits, jobs)
     }
 }
 
-/// Returns the library's options within some limits; Ctrl-C ends the work.
+/// Returns the library's options within some limits. Ctrl-C ends the work.
 pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
     Options {
         limits,
@@ -157,7 +158,7 @@ impl ProofLimitArgs {
     /// Returns the limits for the library.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
-            time: self.time_limit,
+            time: watch::time_limit(self.time_limit),
             memory: watch::memory_limit(self.memory_limit),
             ..Limits::default()
         }

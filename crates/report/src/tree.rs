@@ -1,4 +1,5 @@
-//! The common parts of the pictures of an exploration: children, labels and colours.
+//! The parts that the pictures of an exploration tree have in common (`svg.rs` and `dot.rs`):
+//! children, labels and colours.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
@@ -107,15 +108,16 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
-/// Returns the colour of a state where the scheduler chooses, if in other states conditions over
-/// inputs choose: a darker one, as in the unfolding thesis.
+/// Returns a darker colour for a state at which the schedule decides how the run continues, if the
+/// tree also has states at which an input decides, as in the pictures of the unfolding thesis. All
+/// other states have the usual colour: `None`.
 pub(crate) fn scheduling(tree: &Tree, node: &TreeNode) -> Option<&'static str> {
     let some_branch = tree.nodes.iter().any(|node| node.branches);
     (some_branch && !node.branches).then_some("#aeb6bf")
 }
 
-/// Returns how a step is drawn: its colour, if it is part of a race, and whether it is the step
-/// that was moved.
+/// Returns how a step is drawn: its colour, if it is part of a race, and whether the search has
+/// moved it before the other step of that race.
 pub(crate) fn stroke(node: &TreeNode) -> (Option<&'static str>, bool) {
     let moved = node.races.iter().find(|race| race.reversed);
     let race = moved.or(node.races.first());

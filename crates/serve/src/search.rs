@@ -27,6 +27,8 @@ use crate::{Request, ServeError, Shared, words};
 const MOST_OUTPUT: u64 = 64 << 20;
 /// The number of progress lines that may wait for a slow reader.
 const MOST_LINES: usize = 64;
+/// How long a search may go on after its time limit.
+const GRACE: Duration = Duration::from_secs(5);
 /// The time limit for `mazurka flags`.
 const FLAGS_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -86,8 +88,10 @@ pub(crate) async fn search(
         Ok(words) => words,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
-    // No request can raise the limit of the server.
+    // The limits of the server also apply if the request asks for more memory or time.
     words.push(format!("--most-memory={}", shared.settings.most_memory));
+    let most_time = shared.settings.most_time.as_secs_f64();
+    words.push(format!("--most-time={most_time:.3}"));
     let Ok(place) = Arc::clone(&shared.queued).try_acquire_owned() else {
         let busy = "too many searches are waiting; try again later\n";
         return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
@@ -100,7 +104,8 @@ pub(crate) async fn search(
             let _turn = turn.map_err(|error| error.to_string())?;
             let most = shared.settings.most_time;
             let answer = run(&shared, &request, &words, &sender);
-            let answered = timeout(most, answer).await;
+            // The command itself keeps to the limit, and reports what it has found.
+            let answered = timeout(most + GRACE, answer).await;
             answered
                 .unwrap_or_else(|_| Err(format!("the search was ended after {} s", most.as_secs())))
         };
@@ -239,7 +244,7 @@ async fn lines(
     let mut rest = String::new();
     while let Some(line) = lines.next_line().await.map_err(|error| error.to_string())? {
         match line.strip_prefix("progress: ") {
-            // A page that reads too slowly misses some lines.
+            // If the page reads too slowly, it misses some lines.
             Some(progress) => drop(sender.try_send(SearchEvent::Progress(progress.to_owned()))),
             None => {
                 rest += &line;

@@ -1,4 +1,5 @@
-//! The code under construction, and the variables visible in it.
+//! The body of a function or method while it is compiled: emits its instructions and constants, and
+//! declares and finds its variables.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -218,17 +219,28 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// Forgets facts about variables, because they may not hold from here on.
+    /// Forgets what is known about variables, for example that one is not `null`, because it may
+    /// not hold from here on.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();
     }
 
-    /// Removes the declarations since a point.
-    pub(super) fn leave_scope(&mut self, len: usize) {
-        // Captured variables are at the front.
-        let captured = self.body().captures.as_ref().map_or(0, Vec::len);
-        self.body().scope.truncate(len.max(captured));
+    /// Returns the number of declarations in scope, without the captured variables.
+    pub(super) fn scope_depth(&mut self) -> usize {
+        self.body().scope.len() - self.captured()
+    }
+
+    /// Removes all declarations after the first `depth`. Variables that were captured since then
+    /// remain: they are at the front.
+    pub(super) fn leave_scope(&mut self, depth: usize) {
+        let len = depth + self.captured();
+        self.body().scope.truncate(len);
+    }
+
+    /// Returns the number of captured variables.
+    fn captured(&mut self) -> usize {
+        self.body().captures.as_ref().map_or(0, Vec::len)
     }
 
     pub(super) fn field(&self, name: &str) -> Option<(u32, Ty)> {
@@ -237,7 +249,7 @@ impl Checker<'_> {
         Some((at as u32, class.fields[at].1.clone()))
     }
 
-    /// Reports a field without a value that must not be `null`.
+    /// Reports a field that must not be `null` and has no initial value.
     pub(super) fn needs_object(&mut self, ty: &ast::Type, name: &Name) {
         if ty.nonnull {
             let message = format!("`{}` needs a value", name.text);

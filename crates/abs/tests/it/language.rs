@@ -116,6 +116,19 @@ fn functions_that_take_functions() {
         "Int k = 10; println(toString(filter((Int x) => x > k)(list[5, 15])));",
         "list[15]\n",
     );
+    // A capture in one branch or scope leaves the parameters in scope for the rest.
+    for outer in ["", "Int x = 100; "] {
+        for body in [
+            "case x { 0 => outer | n => x + n }",
+            "case x { 3 => x + 3 | _ => let (Int z) = outer in z + x }",
+            "(let (Int z) = outer in z - outer) + (if x == 0 then 5 else 2 * x)",
+        ] {
+            let function = format!("(Int x) => {body}");
+            let main =
+                format!("Int outer = 5; {outer}println(toString(map({function})(list[0, 3])));");
+            shows(&main, "list[5,6]\n");
+        }
+    }
     shows(
         "println(toString(foldl((Int x, Int sum) => x + sum)(list[1, 2, 3], 0)));",
         "6\n",
@@ -575,7 +588,7 @@ fn a_function_that_takes_functions_calls_itself_without_them() {
         { println(toString(both((Int x) => x * 2)(list[1, 2])));
           println(toString(map((Int x) => x + 1)(list[1, 2]))); }";
     prints(source, "list[2,4]\nlist[2,3]\n");
-    // It passes its own argument on, so the types are the same.
+    // A recursive call passes on the functions of the outer call, so its types must be the same.
     let source = source.replace("Cons(f(x), both(xs))", "Cons(f(x), both(list[True]))");
     assert_eq!(first_code(&source), "A0220");
 }

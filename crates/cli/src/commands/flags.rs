@@ -1,7 +1,7 @@
-//! The command `flags`: prints the table of commands and flags for the page. The page, `serve` and
-//! the command line share this one table, which is made from the definitions of the flags.
-//! [`OFFERED`] lists the flags that a page may use: none of them names a file, a program, a solver
-//! or a machine.
+//! The command `flags`: prints the table of commands and flags that the page and `serve` offer. The
+//! table is made from the definitions of the command line, so there is only one list of flags.
+//! [`OFFERED`] lists the flags that a page may use: none of them names a file, a program to
+//! execute, a solver or a computer.
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use serde::Serialize;
@@ -11,12 +11,12 @@ use crate::exit::Exit;
 use crate::output;
 use crate::show::json;
 
-/// The commands of the page: those that can show their result as a page.
+/// The commands that the page offers. Each of them has `--format html`.
 const COMMANDS: [&str; 7] = [
     "check", "explore", "run", "unfold", "permute", "symbolic", "prove",
 ];
 
-/// The flags that take a text or a number, but no file.
+/// The flags that the page offers: they take a text, a number or nothing, but no file.
 const OFFERED: [&str; 50] = [
     "algorithm",
     "canonical",
@@ -90,7 +90,8 @@ struct OfferedCommand {
     name: String,
     about: String,
     flags: Vec<OfferedFlag>,
-    /// Flags that this build always uses; a command line needs them for the same result.
+    /// Flags that this build sets by itself. Another build gives the same result only with these
+    /// flags on its command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     always: Vec<&'static str>,
 }

@@ -1,5 +1,5 @@
-//! The commands. Each has a file with its flags, its help and its code; this module has the common
-//! parts.
+//! The commands. Each has a file with its flags, its help and its code. This module defines
+//! [`Cli`], dispatches to the commands, and has the parts that they share.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -53,6 +53,7 @@ mod unfold;
 mod worker;
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mazurka::record::MistakesRecord;
@@ -101,6 +102,9 @@ pub(crate) struct Cli {
     /// The upper bound of every memory limit, for a server whose users choose the limit
     #[arg(long, global = true, hide = true, value_name = "SIZE", value_parser = values::size)]
     most_memory: Option<u64>,
+    /// The upper bound of every time limit, for the same purpose
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = values::time)]
+    most_time: Option<Duration>,
     #[command(subcommand)]
     command: Command,
 }
@@ -171,6 +175,9 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     if let Some(bytes) = cli.most_memory {
         watch::bound_memory(bytes);
     }
+    if let Some(most) = cli.most_time {
+        watch::bound_time(most);
+    }
     if cli.command.allows_inconclusive() {
         exit::allow_inconclusive();
     }
@@ -232,6 +239,16 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         match refusal {
             Refusal::Done(exit) => return exit,
             Refusal::Message(text) => output::complain(&text),
+            Refusal::NotCompiled { mistakes, text } => {
+                output::complain(&text);
+                let format = cli.command.format();
+                if format == Format::Json {
+                    return print_mistakes(&mistakes);
+                }
+                if let Some(text) = exchanged_mistakes(&mistakes, format) {
+                    return output::print_raw(&text, Exit::BadInput);
+                }
+            }
             Refusal::Program { mistakes, source } => {
                 let format = cli.command.format();
                 if format == Format::Json {
@@ -337,12 +354,17 @@ fn print_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// The reason why a command did not do its work, usually bad input.
+/// Why a command has no result of its own: usually bad input.
 pub(crate) enum Refusal {
     /// Another process did the work and showed the result.
     Done(Exit),
     /// An error message.
     Message(String),
+    /// The errors of a compiler, and its whole output.
+    NotCompiled {
+        mistakes: Box<MistakesRecord>,
+        text: String,
+    },
     /// The mistakes of a program, and its text.
     Program {
         mistakes: Box<MistakesRecord>,

@@ -1,4 +1,4 @@
-//! C programs, compiled and run by the tool.
+//! Tests C programs, which the command compiles and runs.
 
 use std::fs;
 use std::process::Command;
@@ -105,6 +105,40 @@ fn schedules_of_racing_accesses_replay() {
     );
 }
 
+/// No flag for the compiler turns the instrumentation off: without it, every program is right.
+#[test]
+fn programs_without_instrumentation_are_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.c").display().to_string();
+    let text = "#include <pthread.h>\nint x;\nvoid *f(void *p) { x++; return p; }\n\
+        int main(void) { pthread_t a; pthread_create(&a, 0, f, 0); f(0); pthread_join(a, 0); return 0; }";
+    fs::write(&file, text).expect("a program");
+    for flags in [
+        &["-flto"][..],
+        &["-O2", "-flto", "-ffat-lto-objects"],
+        &["-fno-sanitize=thread"],
+        &["-fno-sanitize=all"],
+        &["-fvisibility=hidden"],
+    ] {
+        let args = [&["check", &file, "--"], flags].concat();
+        let (code, out, err) = mazurka(&args);
+        assert!(
+            code == 1 && out.contains("data race"),
+            "{flags:?} {out}{err}"
+        );
+    }
+    for flag in [
+        "--param=tsan-instrument-func-entry-exit=0",
+        "-fsanitize-ignorelist=all",
+    ] {
+        let (code, _, err) = mazurka(&["check", &file, "--", flag]);
+        assert!(code == 3 && err.contains("leave it out"), "{flag} {err}");
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -124,6 +158,17 @@ fn what_cannot_be_done_is_said() {
         code == 3 && err.contains("does not compile") && err.contains("error:"),
         "{err}"
     );
+    // The formats for other tools have the errors, too.
+    for (format, part) in [
+        ("github", "line=1,col="),
+        ("sarif", "\"ruleId\": \"compiler\""),
+        ("json", "\"code\": \"compiler\""),
+        ("junit", "<error"),
+    ] {
+        let (code, out, err) = mazurka(&["check", &broken, "--format", format]);
+        assert!(code == 3 && err.contains("does not compile"), "{err}");
+        assert!(out.contains(part), "{format}: {out}");
+    }
     let (code, _, err) = mazurka(&["explore", &file, "--algorithm", "stateful"]);
     assert!(code == 3 && err.contains("cannot be compared"), "{err}");
     let missing = Command::new(env!("CARGO_BIN_EXE_mazurka"))
@@ -167,7 +212,7 @@ fn examples_are_right_and_wrong() {
         let (code, out, err) = mazurka(&["check", &file, "--", "-DBUG"]);
         assert!(code == 1 && out.contains(wrong), "{name}: {out}{err}");
     }
-    // Also what only weak memory shows.
+    // A defect that only a weak memory model shows.
     let file = repository("examples/c/double-checked.c");
     let (code, out, err) = mazurka(&["check", &file, "--memory", "rc11"]);
     assert!(code == 0 && out.contains("rc11"), "{out}{err}");
@@ -346,6 +391,23 @@ fn what_is_not_looked_into_is_told() {
     assert!(out.contains(&told), "{out}");
     let (_, out, _) = mazurka(&["check", &file, "--format", "json"]);
     assert!(out.contains("\"outside\""), "{out}");
+    // The C++ library calls this function, too; only of a C program is it said.
+    let source = "#include <stdlib.h>\nint main(void) { wchar_t to[4]; return mbstowcs(to, \"a\", 4) != 1; }";
+    fs::write(&file, source).expect("a program");
+    let (_, out, err) = mazurka(&["check", &file]);
+    assert!(
+        out.contains("not looked into: `mbstowcs` of the C library"),
+        "{out}{err}"
+    );
+    let cxx = folder.path().join("t.cpp").display().to_string();
+    let source =
+        "#include <mutex>\nstd::mutex m;\nint main() { std::lock_guard<std::mutex> g(m); }";
+    fs::write(&cxx, source).expect("a program");
+    let (code, out, err) = mazurka(&["check", &cxx]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(!out.contains("`gettext`"), "{out}");
+    let (_, out, err) = mazurka(&["run", &cxx]);
+    assert!(out.contains("(gthr-default.h) std::"), "{out}{err}");
     let refused = [
         (
             "#include <unistd.h>\nint main(void) { return fork(); }",
@@ -421,8 +483,8 @@ fn leaks_and_different_results_are_found() {
     );
 }
 
-/// The search ends at a deadlock before it learns what would make it start again: a guard, or an
-/// access of another size. The runs that simplify the deadlock meet it.
+/// The search ends at a deadlock before it meets an access that would make it start again: a guard,
+/// or an access of another size. The runs that simplify the deadlock meet this access.
 #[test]
 fn evidence_is_made_without_learning() {
     if !has_compiler() {
@@ -487,7 +549,8 @@ fn the_process_that_runs_a_program_is_confined() {
         let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
         let limits = text("limits");
         let line = |name: &str| limits.lines().find(|line| line.starts_with(name));
-        // No system has this limit by default, and the limit on addresses is set before it.
+        // A limit of 64 files is never the default of a system, so it shows that the process has
+        // set its limits. It sets the one on addresses before.
         let files = line("Max open files").map(str::to_owned);
         if text("cmdline").contains("--native")
             && files.is_some_and(|files| files.split_whitespace().nth(3) == Some("64"))
@@ -547,7 +610,7 @@ fn nothing_runs_on_when_the_tool_is_killed() {
         all.split_whitespace().find(is_native).map(str::to_owned)
     });
     let child = child.expect("the process that runs the program");
-    // It asks for the signal after it has set its limits.
+    // The process asks to be ended with its parent after it has set its limits, so wait for these.
     let limits = format!("/proc/{child}/limits");
     let confined = |text: String| {
         let files = text.lines().find(|line| line.starts_with("Max open files"));
@@ -647,7 +710,8 @@ fn what_ends_or_holds_up_the_tool_is_told() {
     }
 }
 
-/// Which comes first is decided by plain accesses, which are explored in one order only.
+/// Plain accesses decide which of two steps comes first, and these accesses are explored in one
+/// order only.
 #[test]
 fn what_follows_a_data_race_is_not_verified() {
     if !has_compiler() {
@@ -684,7 +748,8 @@ fn what_follows_a_data_race_is_not_verified() {
     assert!(code == 1 && out.contains("deadlock"), "{out}{err}");
 }
 
-/// To initialise a semaphore is not a step, so the search does not know that waiting depends on it.
+/// The initialisation of a semaphore is not a step, so the search does not know that a wait depends
+/// on it.
 #[test]
 fn a_search_ends_where_a_race_makes_a_step_impossible() {
     if !has_compiler() {

@@ -1,11 +1,12 @@
 //! Paths of symbolic states, and the steps that lead to them: lists that share their beginnings.
+//! The *form* of a path is its normal form (see the head of `sympaths`).
 
 use std::rc::Rc;
 
 use mazurka_core::{Access, Event, Fingerprint, ProcessId, Schedule, ScheduledStep, Symbolic};
 use smallvec::SmallVec;
 
-/// The data of an event that a path's form needs.
+/// What is kept of an event to compute the form of its path.
 #[derive(Debug)]
 pub(super) struct PastEvent {
     pub(super) process: ProcessId,
@@ -24,7 +25,7 @@ impl PastEvent {
     }
 }
 
-/// A path: its last event, in the order of its form, and the path before it.
+/// A path in its form: the last event, and the path of the events before it.
 #[derive(Debug)]
 pub(super) struct PathLink {
     pub(super) event: Rc<PastEvent>,
@@ -78,7 +79,8 @@ pub(super) fn form(path: &Path) -> Fingerprint {
     path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
 }
 
-/// Whether an event leaves no trace in a path: it touches no cell and decides no condition.
+/// Whether paths leave out an event: it touches no cell, decides no condition, starts and joins no
+/// process, and has no mishap.
 pub(super) fn is_silent(event: &Event) -> bool {
     event.touched.is_empty()
         && event.outcomes.is_empty()
@@ -87,8 +89,9 @@ pub(super) fn is_silent(event: &Event) -> bool {
         && event.mishaps.is_empty()
 }
 
-/// Returns a run that leads to the current state. In a depth-first search this is the current run.
-/// In a breadth-first search the program has only the last event, and the path gives the run.
+/// Returns a run that leads to the current state, without steps that paths leave out. A depth-first
+/// search has no paths, and this is the current run. In a breadth-first search the program has only
+/// the last event, and the path gives the run.
 pub(super) fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
     let table = program.processes();
     if path.is_none() {

@@ -1,16 +1,16 @@
 //! Reachability of a state, searched for in the net.
 //!
-//! The thesis (section 6.2) calls a solver. Here the net is searched directly, sliced to the
-//! subject of the property. The property is treated like a step that reads its variables and the
-//! locations of its processes. Only the markings of these are enumerated, in the same way as the
-//! extensions of a thread (`extensions.rs` explains why all are found), and the property is
-//! evaluated once for each. The rest of the net matters only through the causes.
+//! The thesis (section 6.2) calls a solver. Here the net is searched directly. The property is
+//! treated like a step that reads its variables and the locations of its processes. Only the
+//! markings of these variables and locations are enumerated, in the same way as the extensions of a
+//! thread (`extensions.rs` explains why all are found), and the property is evaluated once for each
+//! marking. The rest of the net matters only through the causes.
 //!
 //! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
 //! its causes, and the property must hold for some of these inputs. A marking represents all
-//! configurations that have it. Configurations with more events have more constraints, so the
-//! causes alone decide. If the constraints contradict each other, no later marking is reachable
-//! either.
+//! configurations that have it. The causes of the marking are the smallest of these. All others
+//! have more events, and so at least the same constraints: it is enough to look at the causes. If
+//! the constraints contradict each other, no later marking is reachable either.
 //!
 //! A question about deadlocks is evaluated in each deadlock of the net (`deadlocks.rs`).
 //!
@@ -84,10 +84,11 @@ pub struct Structure<V> {
     /// In a replicated net, pairs of an event that reads a condition and an event that takes it,
     /// unless the first is a cause of the second. The events of a pair exclude each other.
     pub conflicts: Vec<(usize, usize)>,
-    /// For each event with decisions about inputs, the conditions that it adds.
+    /// For each event with decisions about inputs, the conditions over inputs that it adds to the
+    /// path ([`Question::conditions`]).
     pub constraints: Vec<(usize, Vec<V>)>,
-    /// For each cell of the question: its conditions (none if no step claims it), the events that
-    /// make them, and their values.
+    /// For each cell of the question: its conditions, the events that make them, and their values.
+    /// If no step claims the cell, it has one entry, without a condition, with its initial value.
     pub cells: Vec<(u32, Vec<Valued<V>>)>,
     /// For each process of the question: its threads, the events that make them, and their lines.
     pub points: Vec<(ProcessPath, Vec<Placed>)>,
@@ -96,8 +97,9 @@ pub struct Structure<V> {
     pub stops: Vec<(Option<usize>, Stops)>,
 }
 
-/// The ways in which a process can wait for ever. Each lists the conditions that the process waits
-/// to change, with the events that make them. `None` for a process that has ended.
+/// The ways in which a process can wait for ever. Each way is a list of conditions, each with the
+/// event that makes it: the process waits as long as none of them is taken. `None` for a process
+/// that has ended.
 pub type Stops = Option<Vec<Vec<(usize, Option<usize>)>>>;
 
 /// A condition, the event that makes it, and the value of its cell.
@@ -128,7 +130,7 @@ pub(crate) struct Slice<'a, V> {
     net: &'a Net,
     /// For each cell, its place, if some step claims it, and its initial value.
     cells: Vec<(Option<u32>, V)>,
-    /// For each process, its number, if the tests met it.
+    /// For each process, its number, if it exists in one of the test executions.
     processes: Vec<Option<ProcessId>>,
     /// For each condition of these places, its value.
     values: Vec<V>,
@@ -229,7 +231,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
             // The solver found values on this path before and finds none now. So it has given up,
-            // and its answer reports that.
+            // and the caller adds a bound for its undecided query.
             return ControlFlow::Continue(());
         }
         assert!(there, "a schedule of the net cannot be followed");
@@ -359,8 +361,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         events
     }
 
-    /// Returns the marking after an event, if the event can happen next or, for conditions that it
-    /// only reads, could have happened before.
+    /// Returns the marking with an event added, if that is possible. In a contextual net the event
+    /// may read a condition that another one has taken already: then it happened before that one.
     fn fire(
         &self,
         examiner: &mut Examiner,
@@ -534,7 +536,8 @@ fn stops(net: &Net) -> Vec<(Option<usize>, Stops)> {
     let all = (0..).zip(&net.threads).map(|(number, thread)| {
         let stops = match thread.status {
             Status::Ended => None,
-            // No other status has closed extensions.
+            // A process that is neither ready nor waiting has no closed extensions: its list is
+            // empty.
             _ => Some(
                 net.extensions_of(number)
                     .filter(closed)
@@ -592,8 +595,8 @@ impl<E: Execution, Q: Question<E>> Hunter for QuestionSearch<'_, E, Q> {
             let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
             self.program.step(process, outcomes).is_ok()
         });
-        // Either no inputs lead there, or a step in which a process keeps waiting was made too late
-        // (`deadlocks`).
+        // Either no inputs lead there, or a step in which a process stays was made too late (see
+        // the head of `deadlocks`).
         if !there || End::classify(self.program) != End::Deadlock {
             return ControlFlow::Continue(());
         }

@@ -1,6 +1,6 @@
-//! SARIF 2.1.0: the findings, with the runs that show them as code flows. A run is one thread flow:
-//! the steps of all processes in the order of the schedule, because viewers step through one flow.
-//! Each step names its process and has its number as `executionOrder`.
+//! SARIF 2.1.0: the findings, with the runs that show them as code flows. A viewer steps through
+//! one thread flow at a time. So a run is a single thread flow with the steps of all processes, in
+//! the order of the schedule. Each step names its process, and its `executionOrder` is its number.
 
 use mazurka_core::record::{
     DiagnosticRecord, MistakesRecord, Place, ProgramRecord, Record, Run, Severity, Step, Witness,
@@ -46,15 +46,20 @@ const KINDS: [(Kind, &str, &str); 5] = [
 
 /// Returns the findings and warnings of a search, as a log of one run.
 ///
-/// The verdict is a notification of the invocation, with the bounds that were hit: a log without
-/// results does not prove that there are no violations.
+/// The verdict and the bounds that were hit are a notification of the invocation, because a log
+/// without results does not show that there are no violations.
 pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();
     let mut results = Vec::new();
-    for witness in &record.witnesses {
+    for (at, witness) in record.witnesses.iter().enumerate() {
         let rule = rules.kind(witness.kind);
-        results.push(finding(program, witness, rule));
+        // Without a line, so that a change elsewhere in the file does not change it.
+        let same =
+            |other: &&Witness| other.kind == witness.kind && other.message == witness.message;
+        let before = record.witnesses[..at].iter().filter(same).count();
+        let fingerprint = format!("{}:{before}:{}", witness.kind.name(), witness.message);
+        results.push(finding(program, witness, rule, &fingerprint));
     }
     for warning in &record.warnings {
         let rule = rules.code(&warning.code);
@@ -148,12 +153,17 @@ fn log(rules: &Rules, results: Vec<Value>, successful: bool, notifications: Vec<
 }
 
 /// Returns a violation, with its runs.
-fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) -> Value {
+fn finding(
+    program: &ProgramRecord,
+    witness: &Witness,
+    rule: (String, usize),
+    fingerprint: &str,
+) -> Value {
     let message = title(witness);
     let location = match &witness.place {
         Some(place) => at_place(program, place),
-        // The place of a deadlock is where its processes wait; a violation without any place
-        // belongs to the file.
+        // The place of a deadlock is where a process waits. A violation without any place belongs
+        // to the whole file.
         None => match witness.waiting.first() {
             Some(waiting) => {
                 let file = path_of(program, waiting.file.as_deref());
@@ -168,10 +178,6 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         .filter(|run| !run.steps.is_empty())
         .map(|run| flow(program, run))
         .collect();
-    let place = witness
-        .place
-        .as_ref()
-        .map(|place| (place.line, place.column));
     let mut result = json!({
         "ruleId": rule.0,
         "ruleIndex": rule.1,
@@ -179,7 +185,7 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         "message": plain(&message),
         "locations": [location],
         "partialFingerprints": {
-            "violation/v1": format!("{}:{:?}:{}", witness.kind.name(), place, witness.message),
+            "violation/v2": fingerprint,
         },
     });
     if !flows.is_empty() {
@@ -296,8 +302,8 @@ fn at(file: &str, region: Option<Value>) -> Value {
     json!({ "physicalLocation": physical })
 }
 
-/// Returns a region. Lines and columns are numbered from 1, and a region within one line ends
-/// there.
+/// Returns a region. Lines and columns are numbered from 1. A region with a length lies within one
+/// line.
 fn region(line: usize, column: Option<usize>, length: Option<usize>) -> Value {
     let mut region = json!({ "startLine": line.max(1) });
     if let Some(column) = column {
