@@ -34,13 +34,13 @@ pub struct Outcome {
     pub bounds: Vec<Bound>,
     /// Whether a loop without an invariant was unfolded too often.
     pub unfolded: bool,
-    /// The counts.
+    /// The size of the proof, and the number of questions.
     pub counts: ProofCounts,
     /// Whether the goal was decided by executing its boxes, so that there is no proof to check.
     pub by_execution: bool,
 }
 
-/// The size of a proof.
+/// Counts of a search for a proof.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProofCounts {
     /// The number of applications of SCHEDULE.

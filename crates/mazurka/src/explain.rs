@@ -12,8 +12,8 @@ use mazurka_lang::Machine;
 use crate::{Options, Program, Watch};
 
 impl Program {
-    /// Returns the explanation of the first witness, if this is a failure or a deadlock of a `.maz`
-    /// program without unknown values. Returns `None` also if the program is too large to be
+    /// Returns the explanation of the first witness, if it shows a failure or a deadlock of a
+    /// `.maz` program without unknown values. Returns `None` also if the program is too large to be
     /// explained.
     pub(crate) fn explanation(
         &self,

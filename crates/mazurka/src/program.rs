@@ -160,8 +160,8 @@ impl Program {
         }
     }
 
-    /// Returns the named properties (invariants, `ensures` and temporal ones), each with the kind
-    /// of its violations.
+    /// Returns the named properties (invariants, `ensures`, temporal properties and covers), each
+    /// with the kind of its violations.
     ///
     /// ```
     /// use mazurka::Program;

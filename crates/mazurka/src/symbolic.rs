@@ -196,7 +196,7 @@ impl Program {
     }
 }
 
-/// Records the first states, and the first mishap of each kind.
+/// Records the first states, the mishaps and the first deadlock.
 #[derive(Default)]
 struct Collecting {
     most: usize,
@@ -207,7 +207,7 @@ struct Collecting {
     open: Vec<SymbolicStateRecord>,
     /// The run that led to each state in `open`.
     open_runs: Vec<Schedule>,
-    /// All mishaps.
+    /// The mishaps, one for each text.
     mishaps: Vec<SymbolicFailure>,
     /// The first run that ended in a deadlock.
     deadlock: Option<Schedule>,
@@ -302,8 +302,8 @@ impl Collecting {
         }
     }
 
-    /// Finds values for every recorded state and mishap, and repeats the runs with these values.
-    /// Returns whether a violation occurred again.
+    /// Finds values for every listed state, every mishap and the first deadlock, and repeats the
+    /// runs with these values. Returns whether a violation occurred again.
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);

@@ -259,7 +259,7 @@ impl<'s> BodyChecker<'_, 's> {
         Some((value, self.hidden("bound", Type::Int)))
     }
 
-    /// Checks the bounds of a `for` and gives them one type; `span`: the place of the statement.
+    /// Checks the bounds of a `for` and gives them one type. `span` is the place of the statement.
     fn for_bounds(&mut self, from: &ast::Expr<'s>, to: &ast::Expr<'s>, span: Span) -> ForBounds {
         let from = self.expr_in(from, "the bounds of `for`");
         let to = self.expr_in(to, "the bounds of `for`");

@@ -55,8 +55,8 @@ impl<'a> Flat<'a> {
         self.code.branches.contains(&pc)
     }
 
-    /// Whether a process is not meant to end. `pc`: the instruction at which the process is in its
-    /// outermost body.
+    /// Whether a process is not meant to end. `pc` is the instruction at which the process is in
+    /// its outermost body.
     pub fn is_endless(&self, pc: u32) -> bool {
         self.code.is_endless(pc)
     }

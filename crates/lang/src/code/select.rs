@@ -37,7 +37,7 @@ impl Code {
     /// failed assertion, an index out of bounds and the like halt their process but do
     /// not [count](mazurka_core::Execution::counts).
     ///
-    /// Properties of states do not change the steps, so the omitted properties halt no process.
+    /// The omitted properties are not evaluated, so they halt no process.
     #[must_use]
     pub fn selecting(&self, kinds: Kinds, names: &[String]) -> Self {
         let named = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));

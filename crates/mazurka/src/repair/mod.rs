@@ -96,7 +96,7 @@ pub struct RepairRecord {
     pub record: Record,
     /// Number of changes that were checked.
     pub tried: u64,
-    /// Whether all possible changes were checked.
+    /// Whether all candidates were checked. False if the time was over before.
     pub all_tried: bool,
     /// The changes that work, the best first.
     pub repairs: Vec<Repair>,
@@ -368,7 +368,7 @@ struct RepairSearch<'a> {
     before: Option<(Behaviours, Counts)>,
     /// Number of changes that were checked.
     tried: u64,
-    /// Whether all changes were checked.
+    /// Whether all candidates so far were checked.
     all_tried: bool,
 }
 

@@ -46,7 +46,7 @@ pub struct Doubts {
 }
 
 impl Doubts {
-    /// Adds the queries that another solver could not decide.
+    /// Adds the doubts of another solver.
     pub fn add(&mut self, more: &Doubts) {
         let widths = self.within.into_iter().chain(more.within);
         self.within = widths.min();
