@@ -36,7 +36,7 @@ pub(crate) struct ReachedSequent<'s, 'p> {
     pub path: Vec<Arc<EventRecord>>,
 }
 
-/// The greatest length of a statement that is shown.
+/// Limit on the characters of a statement that are shown.
 const STATEMENT_WIDTH: usize = 60;
 
 impl Names<'_, '_> {

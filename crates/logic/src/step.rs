@@ -28,7 +28,7 @@ use crate::world::{Branch, World};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepTooLarge(pub String);
 
-/// The greatest amount of work in one step.
+/// Limit on the work of one step, on all its branches together.
 const MOST_WORK: usize = 20_000;
 
 /// A step under construction.

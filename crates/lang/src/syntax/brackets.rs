@@ -77,8 +77,9 @@ struct Pass<'t, 'd> {
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,
-    /// For each token, the indentation of its line, and whether it is the first token there.
+    /// For each token, the indentation of its line.
     indents: Vec<u32>,
+    /// For each token, whether it is the first one on its line.
     first: Vec<bool>,
     /// The number of open braces.
     braces: usize,

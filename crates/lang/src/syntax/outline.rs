@@ -69,9 +69,9 @@ pub enum Role {
     Step,
     /// `assert`, `assume` or `error`, which state a property of the program.
     Assert,
-    /// `let`, which is visible to later statements.
+    /// `let` and `try`, which may declare a variable for later statements.
     Let,
-    /// `e |> s` and `await e`, which already have a guard.
+    /// `e |> s`, `await e` and the like, which already have a condition.
     Guarded,
     /// `spawn`, with or without a handle.
     Spawn,
