@@ -71,8 +71,8 @@ impl Program {
         Ok(listed?)
     }
 
-    /// Returns the tree for all inputs. For `naive`, a condition over inputs is a node of its own,
-    /// as the thesis draws it; for other engines it belongs to the step that decides it.
+    /// Returns the tree for all inputs. For `naive`, a condition over inputs is a separate node, as
+    /// the thesis draws it; for other engines it belongs to the step that decides it.
     fn explore_tree_for_all(
         &self,
         program: &ForAll,

@@ -262,7 +262,7 @@ impl ForAll {
                     limits: search.limits,
                     goal: search.goal,
                 };
-                // Each worker has terms and a solver of its own.
+                // Each worker has its own terms and solver.
                 let machines = || self.split(options, patience()).expect("it could start");
                 let workers = Workers {
                     count: options.jobs,
