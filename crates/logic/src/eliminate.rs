@@ -36,10 +36,10 @@ use crate::refute::within;
 use crate::step::{self, StepTooLarge};
 use crate::world::{Branch, World};
 
-/// The most states of all boxes together.
+/// Limit on the number of states of all boxes together.
 const MOST_STATES: usize = 4_000;
 
-/// The most outcomes of a `choose` that are expanded case by case.
+/// Limit on the number of outcomes of a `choose` that are expanded case by case.
 const MOST_CASES: i64 = 64;
 
 /// A function that is called at intervals and decides whether to continue.

@@ -23,11 +23,11 @@ pub struct FormulaError {
 
 type Parse<T> = Result<T, FormulaError>;
 
-/// The most processes in one box. The limit is needed because one more copy of a process in a box
-/// copies all processes of the program.
+/// Limit on the number of processes in one box. The limit is needed because one more copy of a
+/// process in a box copies all processes of the program.
 const MOST_IN_A_BOX: usize = 1000;
 
-/// The deepest nesting, so that recursion does not overflow the stack.
+/// Limit on the nesting, so that recursion does not overflow the stack.
 const MOST_DEPTH: usize = 200;
 
 /// Parses a formula over the variables and processes of a program.

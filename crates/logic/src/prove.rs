@@ -87,10 +87,10 @@ pub struct Theorem<'a> {
     pub formula: &'a Formula,
 }
 
-/// The most open goals that are reported.
+/// Limit on the number of open goals that are reported.
 const MOST_OPEN: usize = 5;
 
-/// The most goals that are written if the search was broken off.
+/// Limit on the number of goals that are written if the search was broken off.
 const MOST_OF_CUT: usize = 1000;
 
 /// Whether some initial values satisfy the `requires` of the program. The error is the reason why

@@ -55,10 +55,10 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 /// Limit on the steps of one run, if runs may be infinite and no limit is given.
 const DEPTH_OF_LOOPS: u64 = 200;
 
-/// The most cases that are shown.
+/// Limit on the number of cases that are shown.
 const MOST_CASES: usize = 12;
 
-/// The most pairs of results that are compared.
+/// Limit on the number of pairs of results that are compared.
 const MOST_PAIRS: usize = 20_000;
 
 /// The property in question.

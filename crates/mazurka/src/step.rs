@@ -36,7 +36,8 @@ use crate::{Options, Program, Watch, quietly};
 
 pub use mazurka_core::{HeldLock, NextSteps, Situation, Standing};
 
-/// The most next steps that are shown for one process. Its `choose` may have a million outcomes.
+/// Limit on the number of next steps that are shown for one process. Its `choose` may have a
+/// million outcomes.
 const MOST_OUTCOMES: usize = 8;
 
 /// A run that is made by hand: a program in a state of a run, with the steps that led there and the

@@ -266,7 +266,7 @@ struct TreeObserver {
     path: Vec<usize>,
     /// Number of steps made.
     met: u64,
-    /// The most steps that are recorded.
+    /// Limit on the number of steps that are recorded.
     most: u64,
 }
 

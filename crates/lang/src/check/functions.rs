@@ -15,11 +15,11 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{Atomicity, Expr, ExprKind, Type};
 use crate::syntax::ast::{self, Function, Name};
 
-/// The deepest nesting of function calls. It limits the depth of expressions, which are walked
+/// Limit on the nesting of function calls. It limits the depth of expressions, which are walked
 /// recursively.
 const MAX_CALLS: usize = 32;
 
-/// The greatest depth of an expanded expression, so that no recursive walk overflows the stack.
+/// Limit on the depth of an expanded expression, so that no recursive walk overflows the stack.
 const MAX_DEPTH: usize = 256;
 
 /// A function.

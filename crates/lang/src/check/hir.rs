@@ -156,7 +156,7 @@ pub struct Program {
 pub struct ChannelEnd {
     /// The number of waiting messages.
     pub count: VarId,
-    /// The greatest number of waiting messages.
+    /// Limit on the number of waiting messages.
     pub capacity: u32,
     /// Whether it is the sending end.
     pub sends: bool,
@@ -493,7 +493,7 @@ pub enum StmtKind {
     While {
         /// The test.
         test: Expr,
-        /// The greatest number of iterations, and the hidden local that counts them.
+        /// Limit on the number of iterations, and the hidden local that counts them.
         bound: Option<(i64, LocalId)>,
         /// Conditions that a proof may assume whenever the process is at the test; runs ignore
         /// them.

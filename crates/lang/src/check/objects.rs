@@ -62,7 +62,7 @@ pub(super) struct Channel {
     pub count: VarId,
     /// The messages.
     pub payload: Payload,
-    /// The greatest number of waiting messages.
+    /// Limit on the number of waiting messages.
     pub places: u32,
     /// Whether `places` is only a limit of the exploration, so that sends never wait.
     pub unbounded: bool,

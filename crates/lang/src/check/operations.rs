@@ -52,10 +52,10 @@ use crate::check::hir::{
 };
 use crate::syntax::ast::{self, File, Item, Name, OperationResult, Param, Spec};
 
-/// The most calls of a history.
+/// Limit on the number of calls of a history.
 const MAX_SLOTS: i64 = 64;
 
-/// The most calls that a client chooses from.
+/// Limit on the number of calls that a client chooses from.
 const MAX_CALLS: usize = 256;
 
 /// The name of the property, and that of the processes.

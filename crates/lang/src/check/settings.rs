@@ -356,7 +356,7 @@ fn flat(given: &SettingValue, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
     }
 }
 
-/// The deepest nesting of lists.
+/// Limit on the nesting of lists.
 const MAX_DEPTH: usize = 16;
 
 fn read(text: &str) -> Option<SettingValue> {

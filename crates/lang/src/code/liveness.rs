@@ -17,7 +17,7 @@
 use crate::check::hir::Type;
 use crate::code::{Code, Op, Range};
 
-/// The greatest number of slots of a frame that is analysed. In a larger frame every slot counts as
+/// Limit on the number of slots of a frame that is analysed. In a larger frame every slot counts as
 /// live.
 const MOST_SLOTS: u32 = 1024;
 

@@ -85,8 +85,8 @@ struct Pass<'t, 'd> {
     braces: usize,
 }
 
-/// The most open brackets among which the partner of a `)` or `]` is searched. The limit keeps the
-/// time linear for any input.
+/// Limit on the number of open brackets among which the partner of a `)` or `]` is searched. The
+/// limit keeps the time linear for any input.
 const MAX_DISTANCE: usize = 256;
 
 impl Pass<'_, '_> {

@@ -8,8 +8,8 @@ use crate::run::{ConcreteSituation, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::EvaluationContext;
 
-/// The most guards, and the most actions, in the label of a step. A loop in an atomic block may
-/// have millions.
+/// Limit on the number of guards, and on the number of actions, in the label of a step. A loop in
+/// an atomic block may have millions.
 const MAX_ITEMS: usize = 100;
 
 /// Collects the guards, actions, prints and reads of a step.

@@ -43,7 +43,7 @@ use crate::run::Reached;
 /// solver.
 const MOST_INDICES: usize = 12;
 
-/// The most cells that are added for one array.
+/// Limit on the number of cells that are added for one array.
 const MOST_CELLS: usize = 1 << 12;
 
 impl Program {

@@ -12,10 +12,10 @@ use rustc_hash::FxHashSet;
 use crate::code::reach::followers;
 use crate::code::{Code, Op};
 
-/// The deepest nesting of atomic blocks that is followed. With a deeper nesting, every line counts
+/// Limit on the nesting of atomic blocks that is followed. With a deeper nesting, every line counts
 /// as possible.
 const MOST_ATOMIC: u8 = 8;
-/// The most lines that a message lists.
+/// Limit on the number of lines that a message lists.
 const MOST_LISTED: usize = 12;
 
 /// A position in the code, with the state that decides whether the step *swallows* a mark there, so
