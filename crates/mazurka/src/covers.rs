@@ -57,8 +57,8 @@ impl Program {
         }
         let violated = record.verdict == Verdict::Violated && !options.keep_going;
         let own = violated.then(|| record.counts.steps.max(LEAST_STEPS));
-        // A limit on executions is the size of a sample, and each cover gets a sample of its own.
-        // All other limits apply to the whole command.
+        // A limit on executions is the size of a sample, and each cover gets its own sample. All
+        // other limits apply to the whole command.
         for (number, cover) in covers {
             if record.sample.is_some() {
                 account.forget_executions();

@@ -25,7 +25,7 @@ struct ForBounds {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Checks the statements of a block, in a scope of their own.
+    /// Checks the statements of a block, in a new scope.
     pub(super) fn statements(&mut self, list: &[ast::Stmt<'s>]) -> Vec<Stmt> {
         self.scoped(|body| {
             let mut result = Vec::with_capacity(list.len());
@@ -39,7 +39,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Checks a statement in a scope of its own.
+    /// Checks a statement in a new scope.
     fn scoped_stmt(&mut self, stmt: &ast::Stmt<'s>) -> Box<Stmt> {
         Box::new(self.scoped(|body| body.stmt(stmt)))
     }

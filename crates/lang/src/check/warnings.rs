@@ -190,7 +190,7 @@ impl<'s> Survey<'s> {
                 self.expr(expr);
             }
             Item::Observe(names) => names.iter().for_each(|name| self.read(*name)),
-            // A formula has a syntax of its own; each of its words may be a name.
+            // A formula has its own syntax; each of its words may be a name.
             Item::Prove { goal, .. } => {
                 let is_part = |c: char| c.is_alphanumeric() || c == '_';
                 let words = goal.split(|c| !is_part(c)).map(str::to_owned);

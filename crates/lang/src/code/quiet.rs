@@ -1,5 +1,5 @@
 //! Finds the places from which a step does only local work. At such a place, the rest of the step
-//! can become a step of its own; the unfolding does so before a condition over inputs.
+//! can become a separate step; the unfolding does so before a condition over inputs.
 //!
 //! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step makes
 //! a shared access and then does local work up to the next mark. A place is *quiet* if every path

@@ -1,4 +1,4 @@
-//! [`AnyStart`]: the steps of one recorded run as a program of its own. The steps of each process
+//! [`AnyStart`]: the steps of one recorded run as a separate program. The steps of each process
 //! keep their order and their paths, but the processes may interleave differently, and the initial
 //! values are unknown.
 //!

@@ -139,7 +139,7 @@ pub struct SymbolicMachine {
     /// The number of processes that have started and not ended.
     unfinished: usize,
     /// The number of processes that are between two marks: their local work depends on inputs and
-    /// is a step of its own, before their first step or after a resting place.
+    /// is a separate step, before their first step or after a resting place.
     between_marks: usize,
     max_local: u64,
     patience: Patience,
