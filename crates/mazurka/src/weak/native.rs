@@ -154,7 +154,8 @@ pub(super) struct DescribedExecution {
 }
 
 impl Native {
-    /// Creates a value for the loaded program. The memory model must be rc11.
+    /// Takes the loaded program. The error says why it cannot be explored; for example, every
+    /// memory model except rc11 is refused.
     pub fn new(memory: Memory) -> Result<Self, Refused> {
         if memory != Memory::Rc11 {
             return Err(Refused::NativeWeak);
