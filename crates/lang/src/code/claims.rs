@@ -9,7 +9,7 @@
 //! instruction follows from at most one fact before it.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::hir::VarId;
 use crate::code::compile::IndexedAccess;
@@ -53,7 +53,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
                 late: false,
                 incomplete: false,
                 into_calls,
-                touched: Vec::new(),
+                touched: FxHashSet::default(),
             };
             walk.from(pc);
             walk
@@ -374,7 +374,7 @@ struct ClaimWalk<'a> {
     into_calls: bool,
     /// The channels that the step may touch, each with the index in `Code::ends` of the send or
     /// receive that touches it, if one does, and with the instruction.
-    touched: Vec<(usize, Option<usize>, u32)>,
+    touched: FxHashSet<(usize, Option<usize>, u32)>,
 }
 
 impl ClaimWalk<'_> {
@@ -578,9 +578,7 @@ impl ClaimWalk<'_> {
             let count = self.code.first_cells[end.count.0 as usize];
             at.atomic == 0 && code.contains(&at.pc) && count == first
         });
-        if !self.touched.contains(&(channel, end, at.pc)) {
-            self.touched.push((channel, end, at.pc));
-        }
+        self.touched.insert((channel, end, at.pc));
     }
 
     /// Returns the claims where sends and receives claim different ends of a channel. A send claims
