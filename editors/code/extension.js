@@ -1,4 +1,4 @@
-// Starts `mazurka lsp`, sends it the open documents, and shows its answers.
+// The VS Code extension: starts `mazurka lsp`, sends it the open documents, and shows its answers.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -9,7 +9,7 @@ const convert = require("./lib/convert.js")(vscode);
 const LANGUAGES = ["maz", "abs"];
 let session;
 
-/** Returns a place in a document, as the protocol writes it. */
+/** Returns the parameters of a request about a position in a document. */
 const at = (document, position) => ({
   textDocument: { uri: document.uri.toString() },
   position: { line: position.line, character: position.character },
@@ -24,7 +24,7 @@ const settings = () => ({
   trusted: vscode.workspace.isTrusted,
 });
 
-/** Starts the server, and registers what it can do. */
+/** Starts the server, and registers its features with the editor. */
 async function activate(context) {
   const shown = vscode.languages.createDiagnosticCollection("mazurka");
   const lensesChanged = new vscode.EventEmitter();
@@ -86,7 +86,7 @@ function opened(peer, document) {
   peer.notify("textDocument/didOpen", { textDocument: file });
 }
 
-/** Tells the server what is opened, and what changes in it and in the settings. */
+/** Tells the server which documents are opened and closed, and how they and the settings change. */
 function follow(context) {
   const configured = () =>
     session?.notify("workspace/didChangeConfiguration", { settings: { mazurka: settings() } });
@@ -104,8 +104,8 @@ function follow(context) {
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
       if (!ours(document) || contentChanges.length === 0) return;
       const place = ({ line, character }) => ({ line, character });
-      // All ranges refer to the text before the changes; applied from the last to the first, none
-      // moves another.
+      // All ranges refer to the text before the changes. Applied from the last to the first, no
+      // change moves the range of another.
       const changes = [...contentChanges]
         .sort((one, other) => other.rangeOffset - one.rangeOffset)
         .map(({ range, text }) => ({
@@ -118,7 +118,7 @@ function follow(context) {
   );
 }
 
-/** What the editor may ask. */
+/** Registers a provider for each request that the editor may make, and the commands. */
 function register(context, lensesChanged) {
   const { languages } = vscode;
   const ask = async (method, params) =>

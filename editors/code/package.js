@@ -38,9 +38,9 @@ function zip(entries) {
   for (const [name, bytes] of entries) {
     const label = Buffer.from(name, "utf8");
     const head = Buffer.alloc(26);
-    head.writeUInt16LE(20, 0); // the version that is needed
+    head.writeUInt16LE(20, 0); // the ZIP version that a reader needs
     head.writeUInt16LE(0x0800, 2); // names are UTF-8
-    head.writeUInt16LE(0x21, 8); // 1 January 1980, so that the same files make the same bytes
+    head.writeUInt16LE(0x21, 8); // 1 January 1980, so that equal files give equal bytes
     head.writeUInt32LE(crc32(bytes), 10);
     head.writeUInt32LE(bytes.length, 14);
     head.writeUInt32LE(bytes.length, 18);

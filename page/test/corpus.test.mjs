@@ -1,6 +1,6 @@
-// The record of the command as WebAssembly equals that of the native command, except for times,
-// memory and workers: for every program of the corpus, with the settings of its expectations.
-//   MAZURKA=target/debug/mazurka node --test page/test/
+// For every program of the corpus, with the settings of its expectations, the command as
+// WebAssembly must make the same record as the native command, except for times, memory and
+// workers. MAZURKA=target/debug/mazurka node --test page/test/
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -17,12 +17,12 @@ const native = process.env.MAZURKA ?? join(root, "target/debug/mazurka");
 const missing = [wasm, native].find((path) => !existsSync(path));
 const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm.lzma missing (page/build makes it)" : "mazurka missing"}` };
 
-// Both stop after a number of steps, never by a clock, and before the limit of memory, which the two
-// reach at different steps.
+// Both commands stop after a number of steps: not by a clock, and not at the memory limit, which
+// they would reach at different steps.
 const LIMITS = ["--max-steps=100000", "--memory-limit=1G"];
 const module = missing ? null : new WebAssembly.Module(unpack(readFileSync(wasm)));
 
-// Removes what depends on the machine.
+// Removes the parts that depend on the computer.
 function settled(text) {
   const strip = (value) => {
     if (Array.isArray(value)) return value.map(strip);

@@ -107,7 +107,7 @@ test("runs of a large tree are counted and found", () => {
   assert.equal(tree.schedule(0), "");
   assert.equal(tree.words(3), "q=2: y := 2 ✗ it fails");
   assert.equal(tree.words(4), "p: x := 1 → failure");
-  // One long run, and a run that leaves it at each step: no recursion may overflow.
+  // One long run, and at each of its steps a run that leaves it: no recursion may overflow.
   const long = { steps, endings, states: Array.from({ length: 200000 }, (_, k) => [Math.max(0, k % 2 ? k - 2 : k - 1), 0, k % 2]) };
   const comb = view.treeOf(long);
   assert.equal(comb.below(0), "100000 final");

@@ -1,4 +1,5 @@
-//! Arithmetic on unbounded integers, rationals and floats, with 64-bit integers as the fast case.
+//! Arithmetic on the numbers of ABS: unbounded integers, rationals and floats. Integers of 64 bits
+//! are handled first, without big numbers.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(crate) enum ArithmeticError {
     DivisionByZero,
     /// The result is too large.
     TooLarge,
-    /// The operands have the wrong type, which the checker should have reported.
+    /// The operands have the wrong type. The checker refuses such programs.
     Mistyped,
 }
 
@@ -89,8 +90,8 @@ fn bits(value: &BigRational) -> u64 {
     value.numer().bits() + value.denom().bits()
 }
 
-/// Returns the cost of computing a number: its words or, for quotients, about the square of them,
-/// because they are reduced.
+/// Returns how much work the computation of a number counts as: its number of words, or for a
+/// quotient about the square of it, because quotients are reduced to lowest terms.
 pub(crate) fn work(value: &Value) -> u64 {
     match value {
         Value::Big(value) => value.bits() / 64,
@@ -105,7 +106,7 @@ fn small_ratio(a: i64, b: i64) -> Value {
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    // In 128 bits, because `i64::MIN` cannot be negated in 64.
+    // Computed in 128 bits, because `-i64::MIN` does not fit into 64 bits.
     let sign = if b < 0 { -1 } else { 1 };
     let part = |n: i64| BigInt::from(sign * i128::from(n) / i128::from(x));
     let (numer, denom) = (part(a), part(b));

@@ -1,4 +1,6 @@
-//! The cells that the next step of a task may touch: the effects of its code on its objects.
+//! Computes the claims of the next step of a task: the cells that it may touch. `effects.rs` says
+//! for each place in the code what a step from there may do to `this` and to objects of a class;
+//! here this becomes cells of the objects that exist.
 
 use mazurka_core::{Access, Claims, ProcessId, add_claim};
 
@@ -13,7 +15,7 @@ impl Machine {
     pub(crate) fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
         into.clear();
         if self.code.object.is_some() {
-            // Everything affects which task continues next.
+            // Any step may change which task comes next, so all steps are dependent.
             into.push(Access::write(0));
             return 0;
         }
@@ -72,11 +74,12 @@ impl Machine {
             add_claim(into, Access::write(OUTPUT));
         }
         if self.code.timed {
-            // Time passes only if no task can continue.
+            // Time passes only if no task can continue, so each step of a task depends on the
+            // clock.
             add_claim(into, Access::read(CLOCK));
         }
         self.claim_cog(cog, holds, process, into);
-        // A task that rests in the init block of a new object holds the cog of that object, too.
+        // A task that rests in the init block of a new object also holds the cog of this object.
         for frame in &task.frames {
             let other = self.state.objects[frame.object as usize].cog;
             if other != cog {
@@ -100,7 +103,7 @@ impl Machine {
         };
         let frames = task.frames.iter().enumerate().rev();
         frames.filter_map(move |(number, frame)| {
-            // The calling method continues after the call.
+            // A calling method will continue after its call.
             let next = match number {
                 0 => at,
                 _ => self.code.after_call(frame.call),
@@ -126,7 +129,8 @@ impl Machine {
         }
     }
 
-    /// Adds the claim on the life of an object: a run on it reads it, or may kill the object.
+    /// Adds the claim on the cell that says whether an object is alive: a run on the object reads
+    /// the cell, and writes it if it may kill the object.
     fn claim_life(&self, object: u32, kills: bool, into: &mut Claims) {
         let name = self.names.object(object);
         let info = &self.code.classes[name.class as usize];
@@ -143,7 +147,8 @@ impl Machine {
         }
     }
 
-    /// Adds the claim on a cog: a run needs the cog, and may keep it while the task rests.
+    /// Adds the claim on the cell of a cog: a run reads it, and writes it if it may keep the cog
+    /// while the task rests.
     fn claim_cog(&self, cog: u32, holds: bool, process: ProcessId, into: &mut Claims) {
         let root = &self.state.objects[cog as usize];
         let info = &self.code.classes[root.class as usize];

@@ -1,4 +1,5 @@
-//! Time as a process. Its step is possible if no task can continue, and ends the earliest duration.
+//! Time as a process: the clock. A step of the clock is possible if no task can continue, and lets
+//! time pass until the end of the earliest duration.
 
 use std::cmp::Ordering;
 
@@ -21,8 +22,8 @@ impl Machine {
         time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
     }
 
-    /// Returns the next time: the end of the earliest duration. `None` if a task can continue
-    /// before that.
+    /// Returns the time to which the clock advances next: the end of the earliest duration. Returns
+    /// `None` if a task can continue before.
     pub(crate) fn next_time(&self) -> Option<&Value> {
         let mut first: Option<&Value> = None;
         for (number, task) in self.state.tasks.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! Flat code for a small stack machine, and the tables that it refers to.
+//! Compiled programs ([`Code`]): instructions of a small stack machine, and the tables that they
+//! refer to. `check/` makes them.
 //!
-//! A frame is a range of slots on the stack; operands are above it. *Pure* instructions change only
-//! the stack (they may read fields); functions consist only of pure instructions. The other
-//! instructions occur in methods.
+//! A method or function that runs has a *frame*: a range of slots on the stack, with the operands
+//! above it. *Pure* instructions may read fields but change only the stack. Functions consist only
+//! of pure instructions; the other instructions occur in methods.
 
 use std::sync::Arc;
 
@@ -76,7 +77,7 @@ pub(crate) enum Op {
     Implements(u32),
     /// No pattern matches.
     NoMatch,
-    /// After patterns one of which always matches.
+    /// Stands after patterns of which one always matches, so it is never reached.
     Impossible,
     Pop,
     // Instructions for methods only.
@@ -92,7 +93,8 @@ pub(crate) enum Op {
         method: u32,
         args: u32,
     },
-    /// Called on `this` if `on` is the greatest number, otherwise on an object with that interface.
+    /// A synchronous call. `on` is the interface of the object, or the greatest number for a call
+    /// on `this`.
     Sync {
         method: u32,
         args: u32,
@@ -100,8 +102,8 @@ pub(crate) enum Op {
     },
     /// Takes the value of a future that the task has waited for.
     Take,
-    /// Takes the value of a future. The task rests here unless it has waited for the future in this
-    /// step.
+    /// Takes the value of a future. The task rests here, unless it has already waited for this
+    /// future in the same step.
     Get,
     /// Rests here. The guard follows, up to `Resume`.
     Await,
@@ -111,14 +113,14 @@ pub(crate) enum Op {
     Suspend,
     /// Turns the bounds of a duration into its end time.
     Wake,
-    /// Turns such a time into the truth value of whether it has come.
+    /// Replaces such a time by whether it has come.
     Elapsed,
     /// Rests here and keeps the cog until the time from `Wake` has come.
     Block,
     /// Sets the deadline of the task whose future is on the stack; the deadline is in a slot.
     Deadline(u32),
     Throw,
-    /// Throws an exception again that no branch of a handler has matched.
+    /// Throws an exception again because no branch of the handler matches it.
     Rethrow,
     /// Kills the object with an exception.
     Die,
@@ -156,7 +158,7 @@ impl Op {
 pub(crate) struct Handler {
     pub start: u32,
     pub end: u32,
-    /// Excluded parts of the range.
+    /// Parts of the range that the handler does not cover.
     pub holes: Vec<(u32, u32)>,
     pub target: u32,
     /// The slot of the exception.
@@ -217,7 +219,7 @@ pub(crate) struct ClassInfo {
     pub run: Option<u32>,
     /// The interfaces that it implements, including those that these extend.
     pub interfaces: Vec<u32>,
-    /// The entry of the recovery block and its number of slots. The first slot has the exception.
+    /// The entry of the recovery block and its number of slots. The first slot holds the exception.
     pub recover: Option<(u32, u32)>,
     /// Whether the branch of the recovery block that handles a false `assert` names its exception.
     pub recovers_assertions: bool,
@@ -266,12 +268,12 @@ pub struct Code {
     pub(crate) effects: FxHashMap<u32, Effects>,
     /// For each place where a frame can continue, the slots that are dead there, in order.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
-    /// Places where a task may take, from a future, a value or an exception that refers to an
-    /// object or a future.
+    /// The places where a task may take a reference from a future: a value or an exception that
+    /// refers to an object or a future.
     pub(crate) carrying: FxHashSet<u32>,
-    /// Places where a message is sent whose future is used for more than waiting for its end.
+    /// The places where a message is sent whose future is used for more than waiting for its end.
     pub(crate) kept: FxHashSet<u32>,
-    /// Calls on objects, and uses of futures, that may be `null`.
+    /// The calls and uses of futures that fail if the object or future is `null`, and may do so.
     pub(crate) nulls: FxHashSet<u32>,
     /// Whether time can pass.
     pub(crate) timed: bool,
@@ -280,11 +282,12 @@ pub struct Code {
     pub(crate) off_grid: bool,
     /// Whether the program reads the time.
     pub(crate) asks_time: bool,
-    /// Whether any step may have to wait for a condition.
+    /// Whether some step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,
     pub(crate) observed: Observed,
-    /// If only the scheduling of one object varies: that object, or a class for all its objects.
+    /// If the user has chosen one object whose scheduling varies: this object, or a class for all
+    /// its objects.
     pub(crate) object: Option<String>,
     pub(crate) exceptions: Exceptions,
     /// Which infinite runs count.
@@ -334,8 +337,8 @@ impl Code {
         }
     }
 
-    /// Whether a run that starts here comes to rest without an effect. Then it does not matter
-    /// whether its object is alive, because the next run checks it.
+    /// Whether a run that starts here comes to rest without an effect. Such a run need not check
+    /// whether its object is alive, because the next run does.
     pub(crate) fn is_idle(&self, pc: u32) -> bool {
         self.effects.get(&pc).is_some_and(|effects| effects.idle)
     }

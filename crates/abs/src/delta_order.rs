@@ -1,5 +1,5 @@
-//! The order in which the deltas of a product are applied: the order of the text as far as `after`
-//! allows it.
+//! The order in which the deltas of a product are applied: the order of the text, except that each
+//! delta comes after those that its `after` names.
 
 use std::collections::BTreeSet;
 

@@ -1,11 +1,13 @@
-//! The effects that the next run of a task may have on any path up to the place where it rests
-//! again. Errata E2 requires that these effects decide dependence, not the actual effects of a run.
-//! They are computed once, when the program is compiled.
+//! Computes, for each place where a task can rest, the effects that its next run may have, on any
+//! path up to the place where it rests again. These possible effects, and not the actual ones,
+//! decide whether two steps are dependent (errata E2). They are computed once, when the program is
+//! compiled.
 //!
-//! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
-//! `get`, or at a `println` that is not the first action of a run that other cogs can notice. It
-//! ends at the next such place, or with the method. A run touches fields of `this`. If it calls
-//! objects of its own cog, it also touches their fields, which are known only by class.
+//! A *run* is one step of a task. It starts where the task rests: at the start of its method, after
+//! an `await`, a `suspend` or a `get`, or at a `println` if other cogs could already notice an
+//! earlier action of the run (`machine.rs` explains why). It ends at the next such place, or with
+//! the method. A run touches fields of `this`. If it calls objects of its own cog, it also touches
+//! their fields; the code says only of which class these objects are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,7 +21,8 @@ pub(crate) struct Effects {
     /// The fields of `this` that it may read, and those that it may write; sorted.
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
-    /// Fields of other objects of the cog: the class, the field, and whether it is written.
+    /// The fields of other objects of the cog that it may touch: the class, the field, and whether
+    /// it is written.
     pub others: Vec<(u32, u32, bool)>,
     /// Whether it may end waiting while it keeps the cog.
     pub holds: bool,
@@ -62,13 +65,14 @@ pub(crate) fn analyse(code: &mut Code) {
         functions: thrown_by_functions(code),
         futures: Vec::new(),
     };
-    // Futures hold the exceptions that leave tasks, so this is a fixed point.
+    // An exception that leaves a task is thrown again where its future is used. So the exceptions
+    // of runs and of futures depend on each other: compute a fixed point.
     let effects = loop {
         let mut effects = FxHashMap::default();
         let mut left: Vec<u32> = Vec::new();
         for class in 0..code.classes.len() as u32 {
             let recover = code.classes[class as usize].recover;
-            // A recovery block can follow any action of the task.
+            // A recovery block may run after any action of the task.
             let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
             let starts = starts(code, class).into_iter();
             let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
@@ -115,7 +119,8 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     let mut all: Vec<(u32, bool)> = info.methods.iter().map(|m| (m.entry, false)).collect();
     for pc in within(code, class) {
         all.push(match code.ops[pc as usize] {
-            // A step that starts by waiting for a future need not wait for it again.
+            // A step that starts at an `await` or `get` has waited for the future and need not wait
+            // for it again.
             Op::Await => (pc + 1, true),
             Op::Suspend => (pc + 1, false),
             Op::Get => (pc + 1, true),
@@ -159,7 +164,7 @@ fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
     let mut thrown = vec![Vec::new(); bodies.len() + 1];
     loop {
         let mut changed = false;
-        // A function value may be any function that is passed as a value anywhere.
+        // A function value may be any function that the program passes as a value somewhere.
         let given = code.ops.iter().filter_map(|op| match op {
             Op::Function { function, .. } => Some(*function as usize),
             _ => None,
@@ -205,8 +210,8 @@ fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
     }
 }
 
-/// Whether this instruction sends a message whose future is used for more than `await f?`. Then an
-/// exception may reach the tasks that have the future.
+/// Whether this instruction sends a message whose future is used for more than `await f?`. If so,
+/// an exception of the new task may reach the tasks that have the future.
 fn keeps_future(code: &Code, pc: u32) -> bool {
     let (next, pc) = match code.ops[pc as usize..] {
         [Op::Async { .. }, Op::Deadline(_), next, ..] => (next, pc + 1),
@@ -287,7 +292,7 @@ fn may_hold(code: &Code, class: u32) -> bool {
         holds |= pauses(code, classes[at]);
         at += 1;
     }
-    // No other task can be on the main block's cog.
+    // In the cog of the main block no other task can wait, unless the cog has other objects.
     holds && (class != 0 || classes.len() > 1)
 }
 
@@ -306,7 +311,7 @@ fn init_rests(code: &Code, class: u32) -> bool {
     if class == 0 {
         return false;
     }
-    // The actions before this place are unknown, so any `println` may end a run.
+    // It is unknown what the run has done before the init block, so any `println` may end the run.
     let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
     let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
     let init = || passed(code, vec![code.classes[class as usize].init]);
@@ -455,7 +460,8 @@ impl<'a> Walk<'a> {
                     None => Noticed::Maybe,
                 };
                 self.push_noticed(pc + 1, place, noticed);
-                // No other task knows the new object yet, so changes of its fields do not matter.
+                // No other task has a reference to the new object yet, so its fields need no
+                // claims.
                 self.pending.push(Place {
                     pc: info.init,
                     other: Some(NEW),
@@ -525,8 +531,8 @@ impl<'a> Walk<'a> {
         if on == u32::MAX {
             let class = other.unwrap_or(self.class);
             if class == NEW {
-                // `this` is the new object. Taking the methods of that name in all classes is an
-                // approximation that costs nothing.
+                // `this` is the new object, whose class is not recorded here. So the methods with
+                // this name in all classes are examined, which is safe.
                 for class in &self.code.classes {
                     if let Some(&at) = class.by_name.get(&method) {
                         let pc = class.methods[at as usize].entry;

@@ -1,9 +1,10 @@
 //! Checks whether a feature model allows a product.
 //!
-//! This follows the manual, "The feature model", and otherwise the frontend of the ABS suite. A
-//! product has the features that it lists, their ancestors, and all roots. An attribute without a
-//! value has the first value of its range: the least value, or the greatest if there is no least,
-//! or 0 or `False` if there is neither. Features that are not in the model are not checked.
+//! The rules are those of the manual ("The feature model") and, where the manual is silent, of the
+//! ABS suite. A product has the features that it lists, their ancestors, and all roots. An
+//! attribute to which a product gives no value has the least value of its range; if there is no
+//! least value, the greatest; if there is neither, 0 or `False`. Features that are not in the model
+//! are not checked.
 //!
 //! | model | what a product must satisfy |
 //! |---|---|
@@ -35,9 +36,9 @@ enum Undefined {
     Unknown(String, Span),
     /// The operands do not fit the operator.
     Types(&'static str),
-    /// It divides by 0 in this product.
+    /// The expression divides by 0 in this product.
     Zero,
-    /// One of its attributes has a value that was rejected.
+    /// An attribute in it has a value that was rejected, which was reported.
     Refused,
 }
 
@@ -69,7 +70,8 @@ pub(crate) fn check(model: &Variability, product: &Name, features: &[Feature]) -
     for node in nodes() {
         selection.declare(node, features);
     }
-    // An extension may add features below those of another extension.
+    // An extension may add features below those of another extension, so repeat this until nothing
+    // changes.
     loop {
         let before = selection.selected.len();
         nodes().for_each(|node| {

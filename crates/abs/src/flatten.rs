@@ -1,7 +1,7 @@
-//! Turns a product line into one model: applies traits to the classes that use them, then the
-//! deltas of a product in an order that its clauses allow, on syntax trees. The resulting modules
-//! are checked like any others. Their parts keep their places in the source, so that messages point
-//! into deltas.
+//! Turns a product line into one ordinary model. It works on syntax trees: it adds the methods of
+//! traits to the classes that use them, and then applies the deltas of a product in an order that
+//! the product line allows. The resulting modules are checked like any others. Their parts keep
+//! their places in the source, so messages point into deltas.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -618,7 +618,8 @@ impl Flattener<'_> {
                     let gone =
                         |known: &Name| removes.iter().any(|r| short(&r.text) == short(&known.text));
                     class.implements.retain(|known| !gone(known));
-                    // Older deltas may repeat interfaces that a class already implements.
+                    // A delta in the older syntax may add an interface that the class already
+                    // implements.
                     let known = class.implements.clone();
                     let new =
                         |name: &&Name| !delta.old || known.iter().all(|k| k.text != name.text);
@@ -754,7 +755,7 @@ fn value(
         }
         DeltaArgument::Value(expr) => {
             let mut expr = expr.clone();
-            // The name of a feature denotes whether the product has it.
+            // The name of a feature as a value means whether the product has the feature.
             if let ExprKind::Construct(name, args) = &mut expr.kind
                 && args.is_empty()
                 && !["True", "False"].contains(&name.text.as_str())

@@ -1,12 +1,12 @@
-//! The cells that a task, and all tasks that it may still start, may touch until the end of the
-//! execution. This is the paper's O (section 6.2), computed from the flow graph.
+//! Computes the cells that a task, and all tasks that it may still start, may touch until the end
+//! of the execution. This is the paper's O (section 6.2), computed from the flow graph of the code.
 //!
 //! The analysis follows the code through scheduling points, calls and messages. A message may reach
-//! every object whose class has a method of that name, so the analysis of the code distinguishes
-//! objects only by class. Objects that do not exist yet do not matter. Existing objects matter only
-//! if the task can reach them: through its variables, and through the fields of objects that it can
-//! reach. All objects matter if other tasks can pass more references to the task. This is possible
-//! if the task may take a reference from a future, or read one from a field that a method assigns.
+//! every object whose class has a method of that name, so this part distinguishes objects only by
+//! their classes. Then the objects of these classes are collected that exist and that the task can
+//! reach: through its variables, and through the fields of objects that it can reach. Other tasks
+//! may pass further references to the task if it takes a reference from a future, or reads one from
+//! a field that some method assigns. In this case all existing objects count.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ struct FutureEffects {
 pub(crate) struct Futures {
     /// Results by class and place.
     known: RefCell<FxHashMap<(u32, u32), Arc<FutureEffects>>>,
-    /// The fields, by class, that may be changed to refer to another object.
+    /// The fields, by class, that a method may set to another reference.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
     /// The objects that a task can reach; kept to reuse the allocation.
     near: RefCell<ReachableObjects>,
@@ -125,7 +125,8 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> F
             pending.push((class, pc + 1));
         }
     }
-    // Writes come first, because a field that is written need not be listed as read.
+    // Sort writes before reads of the same field, so that the write is kept: a field that is
+    // written need not be listed as read.
     fields.sort_unstable_by_key(|&(class, field, writes)| (class, field, !writes));
     fields.dedup_by_key(|(class, field, _)| (*class, *field));
     classes.sort_unstable();

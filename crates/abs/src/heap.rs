@@ -1,5 +1,5 @@
-//! The state of a running program: objects, tasks, output. Also the names of objects, which are the
-//! same in all equivalent executions.
+//! The state of a running program: objects, tasks and output. Also the names of objects and tasks,
+//! which are the same in all equivalent executions.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ pub(crate) struct ObjectName {
     pub number: u32,
     pub class: u32,
     pub name: Fingerprint,
-    /// Its first cell. Each field has a cell, followed by one cell for its cog and one for its
-    /// life.
+    /// The first cell of the object. There is a cell for each field, then one for its cog and one
+    /// for whether it is alive.
     pub cells: u32,
-    /// Whether its scheduling varies while that of other objects does not.
+    /// Whether the user has chosen this object, so that the scheduling of its tasks varies.
     pub chosen: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) const CLOCK: u32 = 1;
 /// The process that lets time pass, if time can pass.
 pub(crate) const CLOCK_PROCESS: ProcessId = ProcessId(1);
 
-/// The objects and tasks met so far in any execution.
+/// The objects and tasks that have occurred in any execution so far. They keep their numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     pub tasks: ProcessTable,
@@ -147,12 +147,12 @@ pub(crate) enum Life {
 /// A method call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The instruction that called it; the greatest number if it was not called by an instruction.
+    /// The instruction that called it, or the greatest number for the first method of a task.
     pub call: u32,
     /// The start and the end of its slots.
     pub base: u32,
     pub top: u32,
-    /// `this`
+    /// The object on which it runs: `this`.
     pub object: u32,
 }
 
@@ -167,7 +167,7 @@ pub(crate) struct Task {
     pub object: u32,
     /// The index of its method in its object's class.
     pub method: u32,
-    /// Numbers of tasks and objects that it has created.
+    /// The numbers of tasks and of objects that it has created.
     pub tasks: u32,
     pub objects: u32,
     /// Number of its steps, which is not compared between states.
@@ -176,11 +176,11 @@ pub(crate) struct Task {
     pub kept: bool,
     /// The end of the duration that it waits for.
     pub wake: Option<Value>,
-    /// Its deadline.
+    /// The deadline of the task, if it has one.
     pub deadline: Option<Value>,
     /// Whether it is in the recovery block of its class.
     pub recovers: bool,
-    /// Its result, or the exception that ended it.
+    /// The result of the task, or the exception that ended the task.
     pub result: Option<Value>,
 }
 
@@ -204,7 +204,7 @@ impl Task {
         }
     }
 
-    /// Returns all data that can matter later.
+    /// Returns all data that can matter later, for the comparison of states.
     fn essence(&self) -> impl Hash + Eq + '_ {
         let (frames, stack) = (&self.frames, &self.stack);
         (

@@ -1,8 +1,9 @@
 //! Labels of the steps of tasks: the path of each step.
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
-//! Reduction for Guarded Command Languages", 2020. Its commands g ▷ s are the *segments* of a task:
-//! s is the code from one scheduling point to the next, g what the task waits for at the first.
+//! Reduction for Guarded Command Languages", 2020. The paper's commands g ▷ s are here the
+//! *segments* of a task: s is the code from one scheduling point to the next, and g is the
+//! condition for which the task waits at the first of the two.
 //!
 //! | paper | here |
 //! |---|---|
@@ -12,9 +13,9 @@
 //! | label ι, g ▷ s (Definition 4) | a step: its branches, and where its tasks rest ([`Trail`]) |
 //! | W and R (Definition 9) | what the segment claims |
 //!
-//! A guard is only open or closed, so the branches within it are not part of the path. Deviation: a
-//! label contains the tasks that were waited for, because a future is a value and may differ in a
-//! permutation.
+//! A guard is open or closed, and the branches within it do not matter, so they are not part of the
+//! path. Deviation: a label contains the tasks that the step has waited for, because a future is a
+//! value, and in a permutation it may be the future of another task.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ impl Trail {
         }
     }
 
-    /// Starts the segment when its guard is open.
+    /// Records that the guard is open, so that the segment starts.
     pub fn start(&self) {
         self.path.set(Fingerprint::EMPTY);
         self.branches.set(false);
@@ -53,7 +54,7 @@ impl Trail {
         self.branches.set(true);
     }
 
-    /// Records that a method or a function is entered, if a value decides which one.
+    /// Records which method or function is entered, if a value decides this.
     pub fn enter(&self, entry: u32) {
         let path = self.path.get();
         self.path.set(path.then(2 * u64::from(entry)));

@@ -1,5 +1,5 @@
-//! The layout of a text: indentation, and no blanks at the ends of lines. Everything else remains
-//! as the author wrote it.
+//! The layout of a text, for `fmt`: indents lines and removes blanks at their ends. Everything else
+//! remains as the author wrote it.
 
 use mazurka_diagnostics::Diagnostic;
 

@@ -66,8 +66,8 @@ pub struct Settings {
     pub object: Option<String>,
     /// The product of a product line; `None` for the program without its deltas.
     pub product: Option<String>,
-    /// The starts and the names of the files that the text was assembled from. Lines are counted
-    /// within each file.
+    /// The files that the text was assembled from: where each begins, and its name. Lines are
+    /// counted within each file.
     pub files: Vec<(u32, String)>,
     /// The module whose main block runs, if several have one.
     pub main: Option<String>,

@@ -1,5 +1,6 @@
-//! Computes which slots are live where a task rests or waits for a call. The other slots are
-//! cleared, so that states that differ only in irrelevant values are equal.
+//! Computes for each place where a frame can rest which slots are live: some path from there reads
+//! the slot before writing it. The machine clears the other slots, so that states which differ only
+//! in dead values are equal.
 
 use crate::code::{Code, Op};
 
@@ -79,7 +80,7 @@ fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
                 *word &= !bit;
             }
         }
-        // The first slot has the exception that was recovered from.
+        // The first slot holds the exception from which the task recovers.
         Op::Recovered => {
             if let Some(word) = row.first_mut() {
                 *word |= 1;

@@ -1,24 +1,27 @@
-//! A program in the middle of one of its executions.
+//! [`Machine`]: an ABS program in the middle of a run.
 //!
-//! A process is a task: a method that runs on an object. A step is one run of the task, from one
-//! place where it rests to the next: at an `await`, a `suspend`, a `get`, its end, or a `println`
-//! that is not the first action in the run that other cogs can notice. Tasks of one cog never
-//! overlap, because a run is one step. At a `get` and at a `println` the task keeps the cog while
-//! it rests, and other tasks of the cog wait.
+//! A process is a task: a method that runs on an object. A step is one *run* of the task, from one
+//! place where it rests to the next. A task rests at an `await`, a `suspend`, a `get`, and at its
+//! end. It also rests before a `println` if it has already printed or started a task in the same
+//! run, because other cogs can notice this. Tasks of one cog never overlap, because a run is one
+//! step. At a `get` and at a `println` the task keeps the cog while it rests, and other tasks of
+//! the cog wait.
 //!
-//! **Why this is enough.** Cogs run in parallel, so ABS interleaves their statements. Let a step
-//! have the statements s₁ … sₙ, with those of other cogs between them. Another cog cannot notice
-//! their reads and writes, because fields are private to their object and all tasks of an object
-//! run on its cog. A future is examined where a step starts, and gets its value where a step ends.
-//! Only tasks of its own cog notice the death of an object. So another cog can notice only the
-//! output and the tasks that are started. Let sᵢ be the first statement that prints or starts a
-//! task. Statements before it commute with all statements of other cogs, and can be made as late as
-//! sᵢ. Statements after sᵢ and before the next `println` commute with them, too: a statement of
-//! another cog that was made before a task was started does not depend on that task, so the task
-//! can be started earlier. Hence these statements can be made as early as sᵢ, and every
-//! interleaving is equivalent to one in which each `println` after such an sᵢ starts a new step,
-//! and steps are not interrupted. `tests/it/small.rs` compares this with a model that has one step
-//! per statement.
+//! **Why steps need not be smaller.** In ABS cogs run in parallel, so their statements interleave.
+//! Let a step consist of the statements s₁ … sₙ, and let statements of other cogs occur between
+//! them. What can another cog notice of the step? Not its reads and writes, because fields are
+//! private to their object and all tasks of an object run on its cog. Not the use of futures: a
+//! future is examined where a step starts, and gets its value where a step ends. Not the death of
+//! an object, which only tasks of its own cog notice. So another cog can notice only what the step
+//! prints and which tasks it starts.
+//!
+//! Let sᵢ be the first statement that prints or starts a task. The statements before sᵢ commute
+//! with all statements of other cogs, so they can be made later, directly before sᵢ. The statements
+//! after sᵢ up to the next `println` commute with them as well: if a statement of another cog comes
+//! before the start of a task, it does not depend on this task, so the task can be started earlier.
+//! So these statements can be made earlier, directly after sᵢ. Hence every interleaving is
+//! equivalent to one in which steps are not interrupted, if each `println` after sᵢ starts a new
+//! step. `tests/it/small.rs` compares this with a model that has one step for each statement.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -30,10 +33,10 @@
 //! | the output | a cell, if it is observed |
 //! | whether an object is alive | a cell: written by steps that may kill it, read by steps on it |
 //!
-//! A task always rests at a `get`, unless the step has already waited for that future: the effect
-//! of a step must not depend on whether the future is resolved. A task of a dead object is always
-//! ready, and its step ends it with `ObjectDeadException`. The state is changed in place; an undo
-//! log and a copy of the task that ran restore it.
+//! A task always rests at a `get`, unless the step has already waited for this future. Otherwise
+//! the effect of a step would depend on whether the future is resolved. A task of a dead object is
+//! always ready, and its next step ends it with `ObjectDeadException`. A step changes the state in
+//! place; an undo log, and a copy of the task that made the step, restore the state.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -109,15 +112,15 @@ pub struct Machine {
     guards: Vec<Access>,
     pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
-    /// Cached claims of tasks with one frame. They depend only on the position and the object of
-    /// the task.
+    /// Cached claims of tasks with one frame, by the position and the object of the task, on which
+    /// alone they depend.
     pub(crate) known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
     pub(crate) futures: Futures,
     /// For a machine whose steps have labels: the labels, up to the last step.
     pub(crate) labels: Option<Vec<Label>>,
-    /// For a machine for nets: how cells are numbered.
+    /// For a machine that is used to build a net: how cells are numbered.
     pub(crate) nets: Option<Cells>,
-    /// For a machine for nets: the class of an object that should have died.
+    /// For a machine that is used to build a net: the class of an object that should have died.
     pub(crate) died: Option<u32>,
 }
 
@@ -139,7 +142,7 @@ impl Machine {
         let mut object = Object::not_created();
         object.there = true;
         // The cells that some guarded step may touch. Objects are created while the program runs,
-        // so that may be any cell.
+        // so any cell may be one of these.
         let guards = if code.guarded || code.object.is_some() {
             vec![Access::ANYTHING]
         } else {
@@ -261,8 +264,8 @@ impl Machine {
         Ok(&self.run[depth])
     }
 
-    /// Whether the order of a task is explored. If objects are chosen, only the order of their
-    /// tasks is explored.
+    /// Whether the scheduling of a task varies. If the user has chosen an object, only that of its
+    /// tasks does.
     fn chosen(&self, task: &Task) -> bool {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }
@@ -312,7 +315,7 @@ impl Machine {
         if pc == 0 || ops[pc - 1] != Op::Await {
             return None;
         }
-        // Most tasks wait for one future.
+        // The common case: the task waits for one future.
         if let [Op::Local(slot), Op::Claim, Op::Resume, ..] = ops[pc..]
             && let Some(frame) = task.frames.last()
             && let Value::Future(future) = task.stack[(frame.base + slot) as usize]
@@ -380,7 +383,7 @@ impl Machine {
                 }
                 (Op::Guard, Some(Value::Bool(false))) => return Some(Blocker::Claims),
                 (Op::Claim, Some(Value::Future(_))) | (Op::Guard, _) => pc += 1,
-                // There is no future to wait for, so the step is possible and throws an exception.
+                // The future is `null`, so the step is possible and throws an exception.
                 _ => return None,
             }
         }
@@ -435,8 +438,8 @@ impl Machine {
         pieces.fold(start, |all, text| text.fingerprint(all, &self.names))
     }
 
-    /// Whether it is observed for determinism that an object is alive. This is not the case if only
-    /// some of its fields are named.
+    /// Whether the observation for determinism includes whether an object is alive. It does not if
+    /// the user names only some fields.
     pub(crate) fn observes_life(&self, number: u32) -> bool {
         let name = self.names.object(number);
         let class = &self.code.classes[name.class as usize].name;
@@ -507,7 +510,7 @@ impl Promises for Machine {
             return Blocker::Anything;
         };
         match self.waits_for(process, task) {
-            // The death of the object would enable the task, too.
+            // The task could also continue because its object dies.
             Some(Blocker::Process(_)) if self.object_may_die(task) => Blocker::Anything,
             Some(obstacle) => obstacle,
             None => Blocker::Anything,
@@ -695,8 +698,7 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Tasks and objects are identified by their names, so the order in which they were met does
-    /// not matter.
+    /// Uses the names of tasks and objects in place of their numbers, which depend on the search.
     fn fingerprint(&self) -> Fingerprint {
         let mut all = Fingerprint::EMPTY;
         for (number, task) in self.state.tasks.iter().enumerate() {
@@ -732,9 +734,9 @@ impl Semantics for Machine {
         self.names.cells() as usize
     }
 
-    /// Returns the fingerprint of a cell: a field of an object, the cog of an object (its
-    /// fingerprint is never that of the empty state, so that objects without fields count), whether
-    /// it is alive, or the output.
+    /// Returns the fingerprint of a cell: a field of an object, its cog, whether it is alive, or
+    /// the output. The fingerprint of a cog is never that of an absent one, so that objects without
+    /// fields count too.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {

@@ -1,5 +1,5 @@
-//! Cached values of costly functions: explorers repeat a step in many runs, and the step computes
-//! the same values each time.
+//! A cache for the values of costly functions. Explorers repeat a step in many runs, and the step
+//! computes the same values each time.
 //!
 //! The value of a function of ABS depends only on its arguments, unless it reads the time; programs
 //! that read the time use no cache. The cost of a call is stored with its value and charged again,
@@ -7,16 +7,17 @@
 
 use crate::value::Value;
 
-/// Cheaper calls are repeated.
+/// The least cost of a call that is cached; cheaper calls are repeated.
 const COSTLY: u64 = 16;
 
-/// More costly calls are not cached, so that no cached call comes near the limits of a step.
+/// The greatest cost of a call that is cached, so that no cached call comes near the limits of a
+/// step.
 const TOO_COSTLY: u64 = 10_000;
 
-/// Calls with more arguments are not cached.
+/// The most arguments of a call that is cached.
 const MOST_ARGUMENTS: usize = 4;
 
-/// Number of cached values: a power of two.
+/// The number of places in the cache, a power of two.
 const PLACES: usize = 64;
 
 /// A function and its arguments.

@@ -195,7 +195,7 @@ impl Machine {
         let parts = |process: ProcessId| {
             let name = self.task_name(process);
             match name.rsplit_once('.') {
-                // Paths of creators contain dots, too: the last dot is before the method.
+                // The name of the object may contain dots, so the method comes after the last one.
                 Some((object, method)) => (object.to_owned(), method.to_owned()),
                 None => (name.clone(), name),
             }
@@ -447,7 +447,7 @@ impl Narrator for Machine {
             let object = &self.state.objects[number as usize];
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
-            // Whether an object is alive may be the only difference between two results.
+            // Two results may differ only in whether an object is alive, so this is shown.
             let told = if observed_only {
                 class.may_die && self.observes_life(number)
             } else {

@@ -1,22 +1,22 @@
-//! What a program must satisfy so that it can be unfolded into a net (`unfold` in mazurka_explore),
-//! and how its machine then differs from that of an explorer.
+//! Machines for nets: which ABS programs can be unfolded into a net (`unfold` in mazurka_explore),
+//! and how the machine of such a program differs from that of an explorer.
 //!
-//! When a task comes to rest, a net stores the claims of its next step, and the tasks that it waits
-//! for. An explorer computes both anew in every state. A net stores them once, so they must follow
-//! from the past of the task alone.
+//! When a task comes to rest, a net stores the claims of its next step and the tasks that it waits
+//! for. An explorer computes both again in every state. A net stores them once, so they must follow
+//! from the past of the task alone. There are four obstacles:
 //!
 //! - A step that calls objects of its own cog may touch fields of objects that are created later.
-//!   So in a program with such calls, a cell represents a field of all objects of a class in a cog,
-//!   instead of a field of one object. Then steps on several such objects are dependent, and the
-//!   net has more executions than there are traces; each of them is a run of the program.
+//!   So in a program with such calls, a cell stands for a field of all objects of a class in a cog,
+//!   and not of one object. Steps on different objects of the class are then dependent. The net has
+//!   more executions than the program has traces, but each of them is a run of the program.
 //! - A guard may wait for a future that it finds in a field. The future in the field may change
 //!   while the guard waits, so such a program has no net ([`NoNet`]).
 //! - Time passes only if no task can continue, which does not follow from the past of a task: a
 //!   program with time has no net.
 //! - If an exception leaves a task, its object dies, and all tasks that wait in the object
-//!   continue, which does not follow from their pasts. So in a machine for nets no object dies. If
-//!   an object should have died, the machine records this ([`Machine::has_net`]), and the result is
-//!   not a net of the program.
+//!   continue, which does not follow from their pasts. So in a machine for nets no object dies. The
+//!   machine records if an object should have died ([`Machine::has_net`]), because the result is
+//!   then not a net of the program.
 //!
 //! The model of a stateful net predicts the effect of a step from the cells that the step may have
 //! read, and from the results of the tasks that it has waited for. So each event lists these cells.
@@ -277,7 +277,7 @@ impl Machine {
         for &(class, field, writes) in others {
             let info = &self.code.classes[class as usize];
             if field == info.life_cell() {
-                continue; // The object is alive: see the head of this file.
+                continue; // No object dies in a machine for nets.
             }
             let fields = info.fields.len();
             let cell = cells.borrow_mut().first(cog, class, fields) + field;
@@ -324,8 +324,8 @@ impl Machine {
         };
         let mut reads: Claims = Claims::new();
         if !matches!(self.nets, Some(Cells::Each)) || self.code.object.is_some() {
-            // The model counts a cell that is claimed for writing, and is not touched, as read and
-            // as written. So only the other claims are listed.
+            // If a cell is claimed for writing and not touched, the model counts it as read and
+            // written. So only the other claims are listed here.
             reads.extend(claims.iter().filter(|access| !access.writes()));
             return reads;
         }

@@ -1,10 +1,14 @@
-//! The observation for determinism: the fields of objects and the output, up to the names of
-//! objects. The name of an object includes the task that created it, which cannot be observed. So
-//! objects that the main block did not create are identified by their position: by the first path
-//! to them from the objects of the main block. Objects without such a path are identified by their
-//! contents. A future is identified by its result. Sets and maps store objects in the order of
-//! their names, so this order is not observed either. Objects that are reachable only through a set
-//! are identified by their contents, too.
+//! The observation for determinism: a fingerprint of the fields of objects and of the output, in
+//! which the names of objects do not occur. The name of an object includes the task that created
+//! it, which a program cannot observe. Instead, objects are identified as follows:
+//!
+//! - an object that the main block has created, by its number;
+//! - any other object, by the first path to it from the objects of the main block;
+//! - an object without such a path, by its contents;
+//! - a future, by its result.
+//!
+//! Sets and maps store objects in the order of their names, which is not observed either. So an
+//! object that can be reached only through a set is identified by its contents.
 
 use std::sync::Arc;
 
@@ -15,7 +19,8 @@ use crate::Machine;
 use crate::heap::Object;
 use crate::value::{Data, Value};
 
-/// Objects without a path may refer to each other, so their contents are examined this many times.
+/// How often the contents of objects without a path are examined. They may refer to each other, so
+/// each round distinguishes more of them.
 const ROUNDS: usize = 4;
 
 impl Machine {
@@ -146,7 +151,8 @@ impl Machine {
                         done.push(known);
                         continue;
                     }
-                    // A future may occur in its own result.
+                    // A future may occur in its own result, so it gets a provisional fingerprint
+                    // first.
                     futures.insert(task, Fingerprint::EMPTY.then(11));
                     let result = self.task(ProcessId(task));
                     let result = result.and_then(|task| task.result.clone());
@@ -188,8 +194,8 @@ impl Machine {
         done.pop().unwrap_or(Fingerprint::EMPTY)
     }
 
-    /// Whether a value is a set or a map whose first element, or its key, refers to an object. Then
-    /// the order depends on the names of objects.
+    /// Whether a value is a set or a map whose order depends on the names of objects: its first
+    /// element, or the key of this element, refers to an object.
     fn is_unordered(&self, data: &Data) -> bool {
         let [_, (_, _, set), (_, _, map)] = self.code.exceptions.lists;
         let refers = |value: Option<&Value>| match value {

@@ -1,4 +1,4 @@
-//! The places where steps begin, for editors.
+//! The places in the source where steps begin, for editors.
 
 use mazurka_diagnostics::Span;
 

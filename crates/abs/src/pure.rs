@@ -1,4 +1,4 @@
-//! Evaluates pure code, which may read fields and changes only the stack.
+//! Evaluates pure code: instructions that may read fields and change only the stack (`code.rs`).
 
 use crate::arithmetic::{self, ArithmeticError};
 use crate::code::{Builtin, Code, Op};
@@ -12,11 +12,11 @@ use crate::value::Value;
 /// Limit on the number of values on the stack.
 const MAX_STACK: usize = 1 << 22;
 
-/// Why pure code has no value.
+/// Why the evaluation of pure code stops without a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     Exception(Value),
-    /// It takes more work or memory than a step may use.
+    /// The evaluation takes more work or memory than a step may use.
     TooMuch,
 }
 
@@ -57,8 +57,9 @@ pub(crate) struct Registers<'a> {
 }
 
 impl Evaluator<'_> {
-    /// Runs pure instructions up to the first that is not pure. Returns the place of that
-    /// instruction or, on a fault, the place in the method.
+    /// Runs pure instructions up to the first instruction that is not pure, and returns its place.
+    /// On a fault, also returns the place in the method, even if a function has failed that the
+    /// method calls.
     pub fn run(&self, mut at: Registers<'_>) -> Result<u32, (Fault, u32)> {
         at.calls.open.clear();
         at.calls.memo.forget();
@@ -245,7 +246,7 @@ impl Evaluator<'_> {
         for (value, slot) in captured.iter().zip(&info.captures) {
             stack[at.base + *slot as usize] = value.clone();
         }
-        // The caller then moves on to the next instruction, which is the entry.
+        // The caller adds 1 to go to the next instruction, which is then the entry.
         at.pc = info.entry.wrapping_sub(1);
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Renaming, for editors.
 //!
-//! A variable is renamed within its scope. Types of expressions are not computed, so all other
-//! declarations with the same name are renamed together: a class and an interface of that name, and
-//! the methods of that name in all classes. The new name must not occur in the text, so no other
-//! name can become a reference to the renamed declaration. If an occurrence was missed, reading the
-//! new text fails.
+//! A variable is renamed within its scope. For any other declaration the types of expressions would
+//! be needed to tell which names refer to it. So all declarations with the same name are renamed
+//! together: a class and an interface with this name, or the methods with this name in all classes.
+//! The new name must not occur in the text, so no other name can become a reference to the renamed
+//! declaration. If a reference is missed, the new text has a mistake, which the caller sees.
 
 use mazurka_diagnostics::Span;
 
@@ -192,7 +192,8 @@ class Account(Int start) implements Account {
                 for span in spans.iter().rev() {
                     text.replace_range(span.start as usize..span.end as usize, new);
                 }
-                // The text may also use the name for something of the library, which has kept it.
+                // The text may also use the name for something in the library, which is not
+                // renamed.
                 let Ok(after) = code(&text) else {
                     refused += 1;
                     continue;

@@ -1,4 +1,4 @@
-//! The positions of the tasks of a state: their variables, and the cogs that they hold.
+//! Describes the tasks of a state: where they rest, their variables, and the cogs that they hold.
 
 use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, ProcessId};

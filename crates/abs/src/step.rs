@@ -1,4 +1,5 @@
-//! One run of one task, from one place where it rests to the next.
+//! Executes one run of a task, from one place where it rests to the next: the interpreter of the
+//! instructions with effects. `pure.rs` evaluates the pure ones.
 
 use std::sync::Arc;
 
@@ -97,7 +98,7 @@ enum RunEnd {
     Over,
 }
 
-/// The state that a step works on.
+/// The interpreter for one step: the code, the state, and the results of the step.
 pub(crate) struct Cpu<'a, L> {
     pub code: &'a Code,
     pub state: &'a mut State,
@@ -170,7 +171,8 @@ impl<L: Listener> Cpu<'_, L> {
         };
         let cog = self.state.objects[task.object as usize].cog;
         self.hold(cog, holds);
-        // No other task runs on a new object before its init block has ended.
+        // The task holds the cogs of new objects whose init blocks have not ended, so that no other
+        // task runs on them.
         let mut inits: Vec<u32> = Vec::new();
         std::mem::swap(&mut inits, self.inits);
         for &cog in inits.iter().filter(|&&other| other != cog) {
@@ -504,13 +506,13 @@ impl<L: Listener> Cpu<'_, L> {
                 task.stack.push(value);
                 return Ok(NextInstr::At(frame.call + 2));
             }
-            // The compiler emits no other instructions here.
+            // The compiler emits no other instructions in a method.
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         }
         Ok(NextInstr::At(pc + 1))
     }
 
-    /// Replaces a resolved future by its value, or throws its exception.
+    /// Replaces the resolved future on the stack by its value, or throws its exception.
     fn take(&mut self, task: &mut Task) -> Result<(), Halt> {
         let Value::Future(future) = pop(&mut task.stack) else {
             return Err(Halt::Fault(Fault::TooMuch));
@@ -532,7 +534,7 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
-    /// Starts a duration: it takes its least time, its greatest time, or a time in between.
+    /// Starts a duration. The schedule chooses its time, a multiple of the unit between the bounds.
     fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
         let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
         let steps = steps_between(&min, &max, &self.code.unit);

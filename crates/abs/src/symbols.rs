@@ -1,9 +1,9 @@
-//! The declarations of a text and their mentions, for editors.
+//! The declarations of a text and the places that mention them, for editors.
 //!
-//! The search works on tokens without a syntax tree, so a program with mistakes has symbols, too. A
-//! name after a type is a declaration: types start with a capital letter, and other names do not.
-//! Without the types of expressions, a call is resolved to the method of that name in an interface.
-//! Variables that a pattern binds are not resolved.
+//! The search works on tokens, without a syntax tree, so it also works for programs with mistakes.
+//! A name after a type is a declaration; types start with a capital letter, and other names do not.
+//! The types of expressions are not known, so a call refers to the method with its name in an
+//! interface. Variables that a pattern binds are not found.
 
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
@@ -58,7 +58,7 @@ pub struct Symbol {
 }
 
 /// The declarations of a text, in order, and all mentions of them, each with the index of its
-/// declaration. Declarations are mentions, too.
+/// declaration. A declaration is also a mention.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The declarations.
@@ -136,7 +136,7 @@ struct Finder {
     tokens: Vec<Token>,
     closes: FxHashMap<usize, usize>,
     found: Symbols,
-    /// The symbol that a word declares, for each such word.
+    /// For each word that declares a symbol, this symbol.
     own: FxHashMap<usize, usize>,
     /// The declarations around the current word: a symbol, and its last word.
     owners: Vec<(usize, usize)>,
@@ -400,7 +400,8 @@ impl Finder {
             () if called && (behind(".") || behind("!")) => of(&[Method]),
             () if behind(".") => of(&[Field]),
             () if called => of(&[Function, Method, Field]),
-            // Symbols with a smaller scope first, then functions, which may be passed as values.
+            // Symbols with a smaller scope come first, then functions, because a function may be
+            // passed as a value.
             () => of(&[Local, Parameter, Field, Function]),
         }
     }

@@ -1,4 +1,4 @@
-//! Values as text.
+//! Writes values as text, for `toString` and for messages.
 
 use mazurka_core::ProcessId;
 
@@ -10,8 +10,8 @@ use crate::value::{Data, Value};
 /// Limit on the length of strings: longer ones would exhaust the memory.
 pub(crate) const MOST: usize = 1 << 22;
 
-/// Limit on the length of a value in messages. A value with shared parts may take much more space
-/// as a string than in memory.
+/// Limit on the length of a value in messages. A value whose parts are shared may be much longer as
+/// text than in memory.
 const MOST_SHOWN: usize = 20_000;
 
 /// Writes a value as `toString` does: strings unquoted, strings within other values quoted, no
@@ -23,7 +23,7 @@ pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names
     }
 }
 
-/// Writes a value as in the source, with quoted strings; writes not much more than `most` bytes.
+/// Writes a value as in the source, with quoted strings. Stops soon after `most` bytes.
 fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&Code, &Names)) {
     /// A piece that remains to be written.
     enum PendingText {

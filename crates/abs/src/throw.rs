@@ -1,4 +1,5 @@
-//! Exceptions: the handler of an exception, and the object that it kills.
+//! Executes exceptions: finds the handler of an exception; if there is none, ends the task and
+//! kills its object.
 
 use mazurka_core::{Access, MishapKind};
 
@@ -7,9 +8,9 @@ use crate::step::{Cpu, Listener, StepAction, Undo, touch};
 use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Returns the code that handles an exception: a handler, or the recovery block, which handles
-    /// assertions only if it names them. Returns `None` if the exception has ended the task and
-    /// killed its object.
+    /// Throws an exception. Returns the place of its handler, or of the recovery block of the class
+    /// (for a false assertion, only if the block names this exception). Returns `None` if there is
+    /// neither: the exception has then ended the task and killed its object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
         let recovered_from = if task.recovers {
             task.stack.first().cloned()
@@ -41,7 +42,8 @@ impl<L: Listener> Cpu<'_, L> {
             return Some(recover);
         }
         self.kill(task.object);
-        // An exception thrown by a recovery block is lost: the recovery has failed.
+        // If the recovery block has thrown this exception, the task ends with the exception from
+        // which it should have recovered.
         let exception = match recovered_from {
             Some(original) if !failed => original,
             _ => exception,
@@ -58,7 +60,7 @@ impl<L: Listener> Cpu<'_, L> {
     }
 
     /// Executes `die`: kills `this`. If the task belongs to this object, it ends. If an object of
-    /// the same cog has called this object, the exception continues to the caller.
+    /// the same cog has called this object, the caller gets the exception.
     pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
         let this = task.frames.last().map_or(task.object, |frame| frame.object);
         self.kill(this);

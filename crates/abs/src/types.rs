@@ -1,4 +1,5 @@
-//! Types, whether one type fits where another is wanted, and variables for unknown types.
+//! The types of ABS, the relation "fits where another type is wanted", and the inference of unknown
+//! types by unification.
 
 use std::cell::Cell;
 
@@ -87,8 +88,8 @@ pub(crate) struct Unknowns {
     too_large: Cell<bool>,
 }
 
-/// Limit on the parts of a type: `Pair(x, x)` of `Pair(x, x)` and so on doubles the number each
-/// time.
+/// Limit on the parts of a type. If `a = Pair(x, x)`, `b = Pair(a, a)` and so on, each type has
+/// twice as many parts as the one before.
 const MOST_PARTS: u32 = 100_000;
 
 impl Unknowns {
@@ -203,8 +204,8 @@ impl Unknowns {
         fits || self.widen(wanted, &from, &to, inheritance)
     }
 
-    /// Widens an unknown type to `Rat` because of one argument, if another argument has resolved it
-    /// to `Int`.
+    /// Changes an unknown type that one argument has resolved to `Int` into `Rat`, because another
+    /// argument is a `Rat`.
     fn widen(&mut self, wanted: &Ty, from: &Ty, to: &Ty, inheritance: &Inheritance) -> bool {
         let Ty::Unknown(mut at) = *wanted else {
             return false;

@@ -1,5 +1,5 @@
-//! Values. Values of data types are shared and immutable; each carries a fingerprint, so that
-//! comparing and hashing states does not traverse them.
+//! The values of ABS. Values of data types are shared and immutable. Each stores its fingerprint,
+//! so states are compared and hashed without traversing their values.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -22,7 +22,7 @@ pub(crate) enum Value {
     /// A rational that is not an integer.
     Rat(Arc<BigRational>),
     Float(f64),
-    /// Two pointers away, so that a value takes only 16 bytes.
+    /// A string. The double indirection keeps a value at 16 bytes.
     Text(Arc<String>),
     Null,
     /// An object, by number; its name is in [`Names`].
@@ -104,7 +104,7 @@ impl Value {
 
     fn objects_within(&self, into: &mut Vec<u32>) {
         let mut pending = vec![self];
-        // Parts may be shared, at several levels.
+        // A part may occur several times, so remember which parts were examined.
         let mut met: FxHashSet<Fingerprint> = FxHashSet::default();
         while let Some(value) = pending.pop() {
             match value {

@@ -116,6 +116,53 @@ char *strdup(const char *s) {
     if (to) copy(to, s, n);
     return to;
 }
+/* Wide characters. The C++ library calls these functions, too. */
+wchar_t *wmemcpy(wchar_t *to, const wchar_t *from, size_t n) {
+    plain(from, n * sizeof *from, 0, PC);
+    plain(to, n * sizeof *to, 1, PC);
+    copy((char *)to, (const char *)from, n * sizeof *to);
+    return to;
+}
+wchar_t *wmemmove(wchar_t *to, const wchar_t *from, size_t n) {
+    plain(from, n * sizeof *from, 0, PC);
+    plain(to, n * sizeof *to, 1, PC);
+    if (to <= from) copy((char *)to, (const char *)from, n * sizeof *to);
+    else for (size_t i = n; i-- > 0;) to[i] = from[i];
+    return to;
+}
+wchar_t *wmemset(wchar_t *to, wchar_t c, size_t n) {
+    plain(to, n * sizeof *to, 1, PC);
+    for (size_t i = 0; i < n; i++) to[i] = c;
+    return to;
+}
+int wmemcmp(const wchar_t *a, const wchar_t *b, size_t n) {
+    plain(a, n * sizeof *a, 0, PC);
+    plain(b, n * sizeof *b, 0, PC);
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+wchar_t *wmemchr(const wchar_t *s, wchar_t c, size_t n) {
+    plain(s, n * sizeof *s, 0, PC);
+    for (size_t i = 0; i < n; i++)
+        if (s[i] == c) return (wchar_t *)s + i;
+    return 0;
+}
+static __attribute__((always_inline)) inline size_t wide_length(const wchar_t *s, const void *pc) {
+    size_t n = 0;
+    plain(s, sizeof *s, 0, pc);
+    while (s[n]) n++;
+    plain(s, (n + 1) * sizeof *s, 0, pc);
+    return n;
+}
+size_t wcslen(const wchar_t *s) { return wide_length(s, PC); }
+int wcscmp(const wchar_t *a, const wchar_t *b) {
+    wide_length(a, PC);
+    wide_length(b, PC);
+    while (*a && *a == *b) a++, b++;
+    return *a < *b ? -1 : *a > *b;
+}
+
 static int among(const char *all, char c) {
     while (*all && *all != c) all++;
     return *all != 0;
@@ -127,12 +174,12 @@ char *strchr(const char *s, int c) {
     }
 }
 
-/* ---- output: it is told where steps are told, and goes nowhere ---- */
+/* ---- output: the runtime keeps it, for descriptions of steps, and writes it nowhere ---- */
 
 int __vsnprintf_chk(char *, size_t, int, size_t, const char *, va_list);
 
-/* Announces what a format reads and writes through pointers. A format with numbers of arguments
-   (`%1$s`) is not looked into. */
+/* Announces what a format reads and writes through pointers. A format that numbers its
+   arguments (`%1$s`) is skipped. */
 static void announce_texts(const char *f, va_list given, const void *pc) {
     va_list all;
     va_copy(all, given);
@@ -207,7 +254,7 @@ static int print(const char *text, size_t n, const void *pc) {
 static void only_output(FILE *f, const char *name, const void *pc) {
     if (f != stdout && f != stderr) fail(MZ_REFUSED, name, pc);
 }
-/* Room for a text: this, if it is large enough, or a block. */
+/* Returns room for a text of `n` bytes: `small` if it is large enough, otherwise a new block. */
 enum { SMALL = 512 };
 static char *room(size_t n, char *small, const void *pc) {
     if (n <= SMALL) return small;
@@ -236,7 +283,7 @@ int printf(const char *format, ...) { FORMATTED(stdout) }
 int fprintf(FILE *f, const char *format, ...) { FORMATTED(f) }
 int vprintf(const char *format, va_list all) { return formatted(stdout, format, all, PC); }
 int vfprintf(FILE *f, const char *format, va_list all) { return formatted(f, format, all, PC); }
-/* A text and the end of its line, as one. */
+/* Prints a text and the end of its line, as one output. */
 static int line(const char *s, const char *rest, const void *pc) {
     size_t n = length(s, pc), m = 0;
     while (rest[m]) m++;
@@ -283,7 +330,7 @@ _Noreturn void __assert_fail(const char *e, const char *file, unsigned line, con
 }
 _Noreturn void abort(void) { fail(MZ_ABORT, "abort", PC); }
 _Noreturn void __stack_chk_fail(void) { fail(MZ_ABORT, "a stack buffer is overrun", PC); }
-/* Functions that run when the program ends, and when a thread does: the last one first. */
+/* Functions that run at the end of the program or of a thread, the last registered one first. */
 int __cxa_atexit(void (*f)(void *), void *x, void *d) {
     (void)d;
     ask(MZ_AT_EXIT, (long)f, (long)x, PC);

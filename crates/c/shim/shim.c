@@ -1,8 +1,8 @@
 /* The functions that a program under test calls in place of the sanitizer's, of the thread
    library's and of parts of the C library's. They are linked into the program with hidden
-   visibility, so nothing outside of it sees them. Each hands over to the tool through a table at
-   a fixed address; the numbers of its entries (MZ_...) and the address (MZ_TABLE) are put before
-   this text when it is compiled. */
+   visibility, so nothing outside of it sees them. Each of them calls the tool through a table at a
+   fixed address. The address (MZ_TABLE) and the numbers of the entries (MZ_...) are defined in
+   lines that `shim_source` (calls.rs) puts before this text. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,18 +17,19 @@
 #include <time.h>
 
 #define PC __builtin_return_address(0)
-/* Where the stack of the program ends while a function here runs for it. */
+/* The lowest address of the program's own frames while a function of this file runs. */
 #ifdef MZ_USES_REGISTERS
-#define SP NULL /* The runtime looks at its frames here as well. */
+#define SP NULL /* The runtime counts the frames of this file as the program's, too. */
 #else
 #define SP __builtin_dwarf_cfa()
 #endif
 #define STR(x) STR_(x)
 #define STR_(x) #x
 
-/* Each of these hands over to the tool on another stack, which is named in the table: what the
-   program's stack holds then depends on the program alone. The registers that a caller may keep
-   values in are put on the stack first, and this file is compiled so that it does not use them. */
+/* Each of these functions calls the tool on another stack, whose address is in the table. So the
+   content of the program's stack depends on the program alone. The registers in which a caller may
+   keep values are pushed onto the program's stack first; this file is compiled so that it does not
+   use them. */
 #define HANDING_OVER(function, entry, argument)                                              \
     __asm__(".text\n.hidden " #function "\n.globl " #function "\n"                           \
             ".type " #function ", @function\n" #function ":\n"                               \
@@ -43,7 +44,7 @@
 int mz_turn(const volatile void *object, unsigned how, int order, const void *pc, const void *sp);
 HANDING_OVER(mz_turn, MZ_turn, r9);
 
-/* Tells what an operation has read and written. */
+/* Reports what an operation has read and written. */
 void mz_did(const volatile void *object, unsigned size, int64_t old, int64_t new, unsigned wrote);
 HANDING_OVER(mz_did, MZ_did, r9);
 #define did mz_did
@@ -59,7 +60,7 @@ _Noreturn void mz_fail(unsigned kind, const char *words, const void *pc);
 HANDING_OVER(mz_fail, MZ_fail, r9);
 #define fail mz_fail
 
-/* Asks for anything else. */
+/* Makes any other request. */
 long mz_ask(unsigned what, long a, long b, const void *pc);
 HANDING_OVER(mz_ask, MZ_ask, r9);
 #define ask mz_ask
@@ -97,7 +98,7 @@ void __tsan_vptr_update(void **a, void *v) {
 enum { LOAD, STORE, UPDATE, FENCE };
 enum { COMPARE = 7 };
 
-/* What the access writes, what it expects, and its order if it finds something else. */
+/* Passes what an access writes, the value that it expects, and its order if it finds another. */
 #define GIVE(v, c, failure)                                          \
     do {                                                             \
         volatile int64_t *table = (volatile int64_t *)MZ_TABLE;      \
@@ -106,8 +107,8 @@ enum { COMPARE = 7 };
         table[MZ_failure] = (failure);                               \
     } while (0)
 
-/* Whether what a compare-exchange expects is on the stack of the thread: the accesses to it are
-   not instrumented. */
+/* Whether the variable with the expected value of a compare-exchange is on the stack of the thread:
+   then the accesses to it are not instrumented. */
 #define ON_STACK(c, sp) \
     ((uintptr_t)(c) - (uintptr_t)((sp) ? (sp) : __builtin_frame_address(0)) < 8u << 20)
 
@@ -177,7 +178,7 @@ ATOMIC(16, uint16_t)
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
 
-/* Atomics of more than eight bytes: what is not in one register is copied. */
+/* Atomics of more than eight bytes, which do not fit into one register, are copied bytewise. */
 static void move_bytes(volatile char *to, const volatile char *from, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = from[i];
 }
@@ -282,7 +283,7 @@ static const struct timespec *read_time(const struct timespec *t, const void *pc
     if (t) plain(t, sizeof *t, 0, pc);
     return t;
 }
-/* The result of a wait until a time. */
+/* Handles the result of a wait until a time: if it timed out, the clock of the thread moves. */
 static long waited(long result, const struct timespec *t, const void *pc) {
     if (result == ETIMEDOUT) ask(MZ_LATER, in_ns(t), 0, pc);
     return result;
@@ -299,7 +300,7 @@ static int pass(long ns, const void *pc) {
 /* The kinds of objects. */
 enum { A_MUTEX, A_CONDITION, A_READ_WRITE, A_SEMAPHORE, A_BARRIER };
 
-/* The life of an object begins or ends: that is a write of it. */
+/* The beginning and the end of an object's life are writes to it. */
 static void begin_life(void *object, size_t size, long kind, const void *pc) {
     plain(object, size, 1, pc);
     ask(MZ_INIT, (long)object, kind, pc);
@@ -400,7 +401,7 @@ int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return ask(MZ_RW_READ, (long)l,
 int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return ask(MZ_RW_WRITE, (long)l, 0, PC); }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYREAD, (long)l, 0, PC); }
 int pthread_rwlock_trywrlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYWRITE, (long)l, 0, PC); }
-/* It waits as long as the step is not made. */
+/* One attempt: other threads may run before its step, which takes the place of waiting. */
 static int rw_timed(pthread_rwlock_t *l, unsigned tries, const void *pc) {
     return ask(tries, (long)l, 0, pc) ? ETIMEDOUT : 0;
 }
@@ -489,7 +490,7 @@ int pthread_barrier_wait(pthread_barrier_t *b) {
     return ask(MZ_BARRIER, (long)b, *(unsigned *)b, PC) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
-/* 0: not begun, 1: being run, 2: done; the runtime lets one thread through. */
+/* The runtime lets one thread at a time run the function, and no thread once it has returned. */
 static void give_up(int **open) {
     if (*open) ask(MZ_ONCE_ABORT, (long)*open, 0, PC);
 }
@@ -588,7 +589,8 @@ int pthread_setspecific(pthread_key_t k, const void *v) {
     return ask(MZ_KEY_SET, (long)k, (long)v, PC);
 }
 void *pthread_getspecific(pthread_key_t k) { return (void *)ask(MZ_KEY_GET, (long)k, 0, PC); }
-/* Where a thread ends: destructors of its keys, as long as there are values. */
+/* Runs at the end of a thread: calls the destructors of its keys, at most four times, as long as
+   keys have values. */
 static void run_key_destructors(void) {
     for (int round = 0; round < 4; round++) {
         int any = 0;
@@ -603,7 +605,7 @@ static void run_key_destructors(void) {
     }
 }
 
-/* ---- futexes, which parts of the C++ library wait by ---- */
+/* ---- futexes, with which parts of the C++ library wait ---- */
 
 long syscall(long number, ...) {
     va_list all;

@@ -53,7 +53,7 @@ pub(crate) fn announce(pending: Pending) {
             | WaitCondition::Token
             | WaitCondition::Ended(_)
     ) {
-        // These waits are not guards.
+        // These waits need no guard.
     } else if world.searching && !world.learned.guarded {
         world.learn_guards();
     }
@@ -232,8 +232,8 @@ impl World {
         };
         let spins = thread.spin.visit(pc, registers, stack);
         if spins {
-            // The value may have changed already. The guard decides that, because the announced
-            // operation must not depend on independent steps.
+            // The value may have changed already. Only the guard of the wait checks this: the
+            // announced operation must not depend on independent steps.
             thread.spin.progress();
         }
         spins
@@ -257,7 +257,7 @@ impl World {
         let uses = how.uses || other.uses;
         if self.settings.allow_races && !other.frees && !how.frees {
             if uses {
-                // To initialise an object is not a step, so only one order is explored.
+                // Initialising an object is not a step, so only one order is explored.
                 return self.meets(Some(ProcessId(other.thread)));
             }
             if !self.searching {
@@ -278,8 +278,8 @@ impl World {
         rest()
     }
 
-    /// Notes that the current step depends on the order of its accesses and those of another
-    /// thread, which no search explores.
+    /// Notes that the result of the current step depends on an order that no search explores: that
+    /// of its accesses and those of another thread.
     fn meets(&mut self, other: Option<ProcessId>) {
         self.effects.races_with = other;
         self.has_raced |= other.is_some();
@@ -326,7 +326,7 @@ impl World {
         self.me().spin.read(cell, version.into());
     }
 
-    /// Makes steps of the reads of a loop without steps, and restarts the search.
+    /// Makes the reads of a loop without steps into steps, and restarts the search.
     fn learn_loop(&mut self) {
         let reads = std::mem::take(&mut self.me().spin.waits_for);
         for (cell, _) in reads {
@@ -406,7 +406,8 @@ pub(crate) extern "C" fn plain(
         world.called_at = pc;
         return;
     }
-    if world.image.is_thread_local(address) {
+    let is_errno = address.wrapping_sub(world.errno) < size_of::<i32>();
+    if is_errno || world.image.is_thread_local(address) {
         // A change of a thread-local variable changes the local state, which the stack alone does
         // not show.
         if writes != 0 {

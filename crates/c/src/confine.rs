@@ -43,12 +43,13 @@ pub fn keep_files() {
     }
 }
 
-/// Asks a child process that was not waited for to end and report its results.
+/// Asks a child process to end and to report its results. The caller must not have waited for its
+/// end yet, because its number could then be reused.
 pub fn interrupt_process(id: u32) {
     send(id, libc::SIGINT);
 }
 
-/// Kills a child process that was not waited for.
+/// Kills a child process. The caller must not have waited for its end yet.
 pub fn kill_process(id: u32) {
     send(id, libc::SIGKILL);
 }

@@ -10,11 +10,13 @@ use crate::access::announce;
 use crate::world::{Failure, Life, Pending, World, bytes_at, world};
 use crate::{SearchStop, weak};
 
-/// No object of the program has such an address.
+/// Stands for the list of functions that run at the end of the program. No object of the program
+/// has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
-/// The argument of the functions with the attribute `destructor`, which take none.
+/// In place of an argument, this marks the functions with the attribute `destructor`, which take
+/// none.
 pub(crate) const DESTRUCTOR: usize = usize::MAX - 7;
-/// The cell of the number of threads that have ended.
+/// Stands for the number of threads that have ended.
 const ENDED_THREADS: usize = usize::MAX - (1 << 21) - 2;
 
 /// Advances the clock of the current thread to a time, or by a time. This changes the state of the
@@ -105,10 +107,10 @@ pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     0
 }
 
-/// Whether the current thread, which ends, is the last one, so that it ends the program: `main` has
-/// left by `pthread_exit`. The functions at the end of the program then run in this thread, after
-/// everything that the others have done. If there are such functions, the end of each thread is a
-/// step, because it decides which thread is the last.
+/// Whether the current thread, which is ending, is the last one and therefore ends the program.
+/// This happens if `main` has left by `pthread_exit`. The functions at the end of the program then
+/// run in this thread, after everything that the others have done. If there are such functions, the
+/// end of each thread is a step, because it decides which thread is the last.
 pub(crate) fn is_last_thread(pc: usize) -> i64 {
     if !world().last_thread_ends {
         return 0;

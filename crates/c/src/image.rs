@@ -63,7 +63,7 @@ struct CollectedImage {
 
 impl CollectedImage {
     /// Takes the functions that the loader would run when it unloads the object. The object is
-    /// unloaded where this process ends, and not where the program does.
+    /// unloaded when this process ends, not when the program ends.
     ///
     /// # Safety
     ///

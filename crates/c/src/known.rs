@@ -87,8 +87,7 @@ const PASSED: &[&str] = &[
     "strerror",
 ];
 
-/// Functions that are passed through without a report: calls that compilers generate, and calls of
-/// the C++ library, which is linked into every C++ program.
+/// Functions that are passed through without a report: those that the shim or the compiler calls.
 const SILENT: &[&str] = &[
     // Used by `printf` of the shim.
     "__vsnprintf_chk",
@@ -105,7 +104,11 @@ const SILENT: &[&str] = &[
     // Used by `once` of the shim, which an exception may leave.
     "_Unwind_Resume",
     "__gcc_personality_v0",
-    // Used by the C++ library, which is linked into the program.
+];
+
+/// Functions that the C++ library calls, which is linked into every C++ program. In C++ programs
+/// they are not reported: the whole library is. In C programs they are reported.
+const CXX_LIBRARY: &[&str] = &[
     "_dl_find_object",
     "dl_iterate_phdr",
     "gettext",
@@ -113,9 +116,6 @@ const SILENT: &[&str] = &[
     "bindtextdomain",
     "strcoll",
     "strxfrm",
-    "wmemcpy",
-    "wmemset",
-    "wcslen",
     "mbrtowc",
     "wcrtomb",
     "btowc",
@@ -143,9 +143,6 @@ const SILENT: &[&str] = &[
     "__wcsxfrm_l",
     "__strftime_l",
     "__wcsftime_l",
-    "wmemchr",
-    "wmemcmp",
-    "wmemmove",
     "mbsnrtowcs",
     "wcsnrtombs",
     "__ctype_get_mb_cur_max",
@@ -154,16 +151,17 @@ const SILENT: &[&str] = &[
     "bind_textdomain_codeset",
     "dgettext",
     "mbsrtowcs",
-    "wcscmp",
     "environ",
     "program_invocation_name",
 ];
 
-/// Returns the passed-through functions that the program itself calls.
-pub(crate) fn reported(needs: &[String]) -> Vec<String> {
+/// Returns the passed-through functions that the program itself calls. `cxx`: whether the C++
+/// library is linked into it.
+pub(crate) fn reported(needs: &[String], cxx: bool) -> Vec<String> {
+    let counts = |name: &str| PASSED.contains(&name) || !cxx && CXX_LIBRARY.contains(&name);
     let mut all: Vec<String> = needs
         .iter()
-        .filter(|name| PASSED.contains(&name.as_str()))
+        .filter(|name| counts(name))
         .map(|name| format!("`{name}` of the C library"))
         .collect();
     all.sort();
@@ -187,7 +185,10 @@ fn in_source(name: &str) -> &str {
 pub(crate) fn unknown(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()
-        .filter(|name| !PASSED.contains(&name.as_str()) && !SILENT.contains(&name.as_str()))
+        .filter(|name| {
+            let lists = [PASSED, SILENT, CXX_LIBRARY];
+            !lists.iter().any(|list| list.contains(&name.as_str()))
+        })
         .map(|name| in_source(name).to_owned())
         .collect();
     all.sort();

@@ -1,10 +1,10 @@
 //! Lifetimes of mutexes, semaphores and other synchronisation objects.
 //!
-//! - *Races.* The use of an object is an atomic access to its first byte, at an acquisition or
-//!   before a release. Initialising, destroying and freeing the object are plain writes. So a use
-//!   is a data race if synchronisation does not order it after the start and before the end of the
-//!   object's lifetime; ThreadSanitizer defines it in the same way. Under a memory model these are
-//!   accesses to the location of the object.
+//! - *Races.* Using an object counts as an atomic access to its first byte, made at an acquisition
+//!   or before a release. Initialising, destroying and freeing the object are plain writes. So a
+//!   use is a data race if synchronisation does not order it after the start and before the end of
+//!   the object's lifetime; ThreadSanitizer defines it in the same way. Under a memory model these
+//!   are accesses to the location of the object.
 //! - *New objects.* A word of the object, in the memory of the program, says whether the object is
 //!   held or destroyed. If the runtime and this word disagree, the program has made a new object at
 //!   the same address: by assigning an initialiser, or in a new stack frame. The new object gets a
@@ -197,13 +197,14 @@ pub(crate) fn used(cell: u32, kind: ObjectKind, pc: usize) {
     }
 }
 
-/// Initialises an object. `number` is the initial value of a semaphore.
+/// Initialises an object. `value` is the initial value of a semaphore.
 pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i64 {
     let cell = world().object(object);
     if world().weak.on {
         weak::writes(cell, kind, value, pc);
     }
-    // An object in an old stack frame is gone.
+    // To initialise a held lock is a failure, except on a stack: there the old lock was in a frame
+    // that no longer exists.
     let (held, waiting) = (is_held(cell), !world().cell(cell).waiters.is_empty());
     if held && kind.read_state(object) == HELD && !is_on_stack(object) {
         let words = format!("initialises a {} that is held", kind.name());

@@ -61,7 +61,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     // SAFETY: as above.
     unsafe { *(STACK_ENTRY as *mut usize) = new.threads[0].region.runtime_stack() };
     new.outside = std::mem::take(&mut new.settings.outside);
-    new.outside.extend(known::reported(&symbols.needs));
+    let cxx = symbols.names().any(|name| name.starts_with("std::"));
+    new.outside.extend(known::reported(&symbols.needs, cxx));
     install(new);
     let image = Image::open(path, symbols)?;
     let world = world();
@@ -99,7 +100,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let base = world.image.base;
     world.exceptions = base + allocating.start as usize..base + allocating.end as usize;
     world.in_model = true;
-    // A sorting function may use memory that it frees at its end.
+    // `qsort` calls the program back and may own memory, which it frees at its end. So it cannot be
+    // resumed twice from the same state.
     world.checkpoints.forbidden = world.image.symbols.needs.iter().any(|name| name == "qsort");
     trap::install();
     Ok(())
@@ -113,7 +115,7 @@ pub fn on_refusal_before_main(tell: fn(&str)) {
 
 static BEFORE_MAIN: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Ends this process, because a constructor of the program has done something.
+/// Ends this process, because a constructor of the program has done something that it must not do.
 pub(crate) fn refuse_before_main(what: &str) -> ! {
     if let Some(tell) = BEFORE_MAIN.get() {
         tell(&format!(

@@ -304,7 +304,8 @@ impl Thread {
         !self.at_end.is_empty() || self.keys.iter().any(|&value| value != 0)
     }
 
-    /// Notes a change by the thread: its loop continues with another round, in which it may end.
+    /// Notes a change by the thread. The current round of a loop then does not repeat the previous
+    /// one, so the thread does not spin.
     pub(crate) fn makes_progress(&mut self) {
         self.spin.progress();
         self.weak_state.leave_round();
@@ -516,10 +517,13 @@ fn resume(process: ProcessId) -> Option<Request> {
     let mut coroutine = world.thread(process.index()).coroutine.take()?;
     world.current = process;
     world.put_thread_locals(process, false);
+    // SAFETY: the function has no preconditions.
+    let errno = unsafe { libc::__errno_location() };
+    world.errno = errno as usize;
     let thread = world.me();
     // SAFETY: errno belongs to the real thread, and the table is mapped (`load`).
     unsafe {
-        *libc::__errno_location() = thread.errno;
+        *errno = thread.errno;
         *(STACK_ENTRY as *mut usize) = thread.region.runtime_stack();
     }
     trap::enter(coroutine.trap_handler());
@@ -730,7 +734,7 @@ impl Semantics for Machine {
         words.fold(Fingerprint::EMPTY, Fingerprint::then)
     }
 
-    /// The steps must be kept: only they lead to a state.
+    /// Repeats the steps that lead to the state: there is no other way to restore it.
     fn restore(&mut self, state: &Self::State) {
         self.back_to(0);
         for (process, outcomes) in state {

@@ -19,11 +19,11 @@ use crate::{futex, weak};
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
 
-/// The cell of effects outside of the process: its output and its end. No object of the program has
-/// such an address.
+/// Stands for the effects outside of the process: its output and its end. No object of the program
+/// has such an address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
-/// The cells of the first key and, below it, of the others. No object of the program has such an
-/// address.
+/// Stands for the first key; the numbers below it stand for the other keys. No object of the
+/// program has such an address.
 const KEYS: usize = usize::MAX - (1 << 22);
 
 /// Maximum length of the output in a report of two different executions.
@@ -124,7 +124,7 @@ pub(crate) extern "C" fn ask(
         Ask::Destroy => destroy(object, ObjectKind::from_number(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
-        // Other threads may run before this step, so the wait needs no extra time.
+        // One attempt: other threads may run before its step, which takes the place of waiting.
         Ask::MutexTimedlock => try_lock(object, other, pc, libc::ETIMEDOUT),
         Ask::MutexUnlock => unlock(object, other, pc),
         Ask::CondWait => cond_wait(object, other as usize, pc),

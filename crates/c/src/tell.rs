@@ -40,8 +40,8 @@ fn object_of(pending: &Pending) -> String {
     }
 }
 
-/// Returns the file and the line of a return address. The file is seen from the folder of the
-/// program.
+/// Returns the file and the line of a return address. The path is relative to the folder of the
+/// main file.
 fn line_of(pc: usize) -> (String, usize) {
     let world = world();
     let found = world.image.symbols.line(world.address_of(pc));

@@ -73,8 +73,8 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
     announce(Pending::new("unlock", object, pc).on(AccessKind::Write, cell));
     used(cell, ObjectKind::ReadWrite, pc);
     let world = world();
-    // Orders readers before a later writer. It also orders them before later readers, which is too
-    // strong.
+    // This orders readers before a later writer. It also orders them before later readers, which is
+    // more than the C library promises.
     world.clocks.release(current, cell);
     let lock = world.cell(cell);
     if lock.holder.is_some_and(|(holder, _)| holder == current) {
@@ -157,8 +157,9 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
     0
 }
 
-/// Returns whether the current thread must run the function. When the function has ended, `count`
-/// of the cell is 1, and so is the first byte of the object, which C++ code reads.
+/// Waits until no other thread runs the function. Returns 1 if the current thread must run it, and
+/// 0 if it has returned already. The first byte of the object, which C++ code reads, says whether
+/// it has.
 pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::Flag, pc);
     let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);

@@ -316,7 +316,7 @@ pub(crate) struct World {
     pub at_exit: Vec<(usize, usize)>,
     /// The functions that constructors have registered.
     pub initial_at_exit: Vec<(usize, usize)>,
-    /// Whether such functions may exist.
+    /// Whether functions may run at the end of the program.
     pub has_ends: bool,
     /// Whether such functions may run in the last thread, after `main` has left.
     pub last_thread_ends: bool,
@@ -326,6 +326,8 @@ pub(crate) struct World {
     pub initial_heap: ((usize, usize), Vec<u8>),
     /// Whether threads of the program run, and not only its constructors.
     pub in_model: bool,
+    /// The address of `errno`. Each thread of the program has a value of its own there.
+    pub errno: usize,
     /// Fingerprint of what was printed.
     pub output: mazurka_core::Fingerprint,
     pub exit_code: i64,
@@ -410,6 +412,7 @@ impl World {
             exceptions: 0..0,
             initial_heap: ((0, 0), Vec::new()),
             in_model: false,
+            errno: usize::MAX / 2,
             output: mazurka_core::Fingerprint::EMPTY,
             exit_code: 0,
             observed: Vec::new(),

@@ -5,9 +5,9 @@
 //! test. It depends only on the locals of the process, so the claims cannot change before the step
 //! is made. An index over locals that the step has not changed selects one element; any other index
 //! claims the whole array. In a value such as `if e then f else g`, the walk follows only the side
-//! that these locals select. `lang/src/code/claims.rs` computes similar claims for explorers, by
-//! another method. This analysis may claim less than the other; its soundness does not depend on
-//! the other.
+//! that these locals select, if they decide e. `lang/src/code/claims.rs` computes similar claims
+//! for explorers, by another method. This analysis may claim less than the other; its soundness
+//! does not depend on the other.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -68,8 +68,8 @@ impl NextStep {
         pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
     }
 
-    /// Returns whether the step may acquire a lock; `None` if its claims on the lock are reads at
-    /// most.
+    /// Returns whether the step may acquire a lock; `None` if it claims the lock only for reading,
+    /// or not at all.
     pub fn takes(&self, lock: u32) -> Option<bool> {
         let touches = |claim: &&Claim| {
             claim.touch != Touch::Read && (claim.first..claim.first + claim.len).contains(&lock)
@@ -449,6 +449,7 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
         }
     }
 
+    /// Returns what the step may have to wait for.
     fn wait(&self) -> Wait {
         let join = |pc: &u32| matches!(self.flat.ops[*pc as usize], Op::Join | Op::JoinAll);
         let joins = self.incomplete || self.waits.iter().any(join);

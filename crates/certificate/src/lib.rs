@@ -84,7 +84,7 @@ pub struct Facts {
     /// end; 0 for a tree, which is finite.
     pub livelocks: u64,
     /// The number of temporal properties that do not hold. `None` if the evidence does not decide
-    /// them: for a tree, and for a set of states if they mention locals.
+    /// them. A tree never does; a set of states does not if they mention locals.
     pub broken: Option<u64>,
     /// Whether two final states differ in observed cells.
     pub results_differ: bool,

@@ -75,7 +75,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Returns the condition of a process.
+    /// Returns the life state of a process.
     pub fn life(&self, process: Process) -> Life {
         let thread = self.threads.get(process as usize);
         thread.map_or(Life::Unborn, |thread| thread.life)
@@ -209,8 +209,8 @@ impl<'a> Machine<'a> {
         Ok((state, made))
     }
 
-    /// Makes the step of a live process. If it is impossible, the state has no meaning afterwards,
-    /// and the processes that it would have started get no numbers.
+    /// Makes the step of a live process. If the step is impossible, `state` is meaningless
+    /// afterwards, and no process gets a number.
     pub fn step(
         &mut self,
         state: &mut State,
@@ -239,6 +239,7 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Makes a step. Process numbers that it has assigned stay, even if the step is impossible.
     fn try_step(
         &mut self,
         state: &mut State,

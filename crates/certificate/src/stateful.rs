@@ -9,10 +9,10 @@
 //! allows it. The scheduler does not allow it if some process is ready in every state of the class
 //! and all of its steps leave the class.
 //!
-//! The evidence contains, for each state but the first, the number of a predecessor, the process
-//! whose step leads from the predecessor to the state, and the outcomes of that step; then the
-//! ranks, and the ranks for temporal properties (`temporal.rs`). The checker computes the states,
-//! so a file cannot contain an unreachable state.
+//! The evidence describes each state but the first by a step from an earlier state: the number of
+//! that state, the process, and the outcomes of its step. The ranks follow, and the ranks for
+//! temporal properties (`temporal.rs`). The checker computes the states, so a file cannot contain
+//! an unreachable state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 

@@ -1,9 +1,9 @@
 //! The check and the construction of a tree of executions that contains every trace.
 //!
 //! `docs/proofs/certificates.md` proves that the conditions suffice. In short: T is an ordered tree
-//! of steps from the initial state. sleep(root) = ∅. sleep(E·p) contains the processes in sleep(E),
-//! and those of the children of E before p, whose next step is independent of the step of p. T
-//! contains every trace if
+//! of steps from the initial state. sleep(root) = ∅. Take the processes in sleep(E) and those of
+//! the children of E before p: sleep(E·p) contains those of them whose next step is independent of
+//! the step of p. T contains every trace if
 //!
 //! 1. every leaf has no ready process outside its sleep set;
 //! 2. (a) for each race between an event e after E and a later event e', whose step need not wait
@@ -107,9 +107,10 @@ impl Event {
 }
 
 impl Event {
-    /// Whether a conflicting later step could have come before this event. The step did not have to
-    /// wait, and has touched `locks`. It could not if both conflict only in locks that the step has
-    /// released and that both have actually acquired or released.
+    /// Whether a later step, which conflicts with this event, could have come before it. The step
+    /// did not have to wait, and has touched `locks`. It could not have come before if the two
+    /// conflict only in locks that the step has released and that both have actually acquired or
+    /// released.
     fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
         let is_only_claimed = |lock: u32| {
             let touched_by_both = self.locks.contains(&lock) && locks.contains(&lock);

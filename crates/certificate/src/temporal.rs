@@ -11,10 +11,11 @@
 //! | `whenever e leads_to f` | that are reached from a state with e through such states only |
 //!
 //! A run stays in a region if it ends in the region, or never leaves it. For the second case each
-//! state also has a rank for the region, and no step inside the region raises the rank. A class of
-//! equal rank contains no fair run if it has no step inside the class, or if some process is ready
-//! in all of its states and has no step inside the class. Livelocks are decided in the same way.
-//! The checker computes the region from the steps that it makes; only ranks are read from the file.
+//! state also has a rank for the region, and no step inside the region raises the rank. A fair run
+//! can stay in a class of equal rank only if some step stays in the class, and if each process that
+//! is ready in all states of the class has a step that stays in it. Livelocks are decided in the
+//! same way. The checker computes the region from the steps that it makes; only ranks are read from
+//! the file.
 
 use std::collections::BTreeMap;
 
@@ -116,8 +117,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// Returns the number of properties that do not hold or that the ranks do not show to hold;
-    /// `None` if there are no ranks.
+    /// Returns the number of properties that are violated, or that may be, as far as the ranks
+    /// show; `None` if there are no ranks.
     pub fn broken(
         &self,
         machine: &Machine<'_>,

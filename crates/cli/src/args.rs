@@ -1,4 +1,5 @@
-//! The flags that commands share.
+//! The groups of flags that several commands share, and their conversion to the library's
+//! [`Options`].
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,7 +110,7 @@ impl LimitArgs {
     }
 }
 
-/// Returns the library's options within some limits; Ctrl-C ends the work.
+/// Returns the library's options within some limits. Ctrl-C ends the work.
 pub(crate) fn options_of(limits: Limits, jobs: usize) -> Options {
     Options {
         limits,

@@ -32,15 +32,15 @@ impl WarningArgs {
         let Some(source) = program.source().filter(|_| !all.is_empty()) else {
             return exit;
         };
-        // The record has all warnings. For a violated program the warnings about unreached code are
-        // not shown here: most are consequences of the violation.
+        // The record contains all warnings. For a violated program the warnings about unreached
+        // code are not shown here, because most of them follow from the violation.
         let shown_warnings = |warning: &&DiagnosticRecord| {
             record.verdict != Verdict::Violated || warning.code.starts_with("W01")
         };
         let shown_warnings: Vec<DiagnosticRecord> =
             all.iter().filter(shown_warnings).cloned().collect();
         if !shown_warnings.is_empty() && !output.quiet && !output.format.has_warnings() {
-            // All of them are about the program's own file.
+            // All warnings are about the program's own file, and not about included ones.
             let own = mazurka::parts(source).remove(0).text;
             output::print_error(&render(&record.program.file, &own, &shown_warnings));
         }
@@ -56,17 +56,19 @@ impl WarningArgs {
 
 /// The maximal number of mistakes or warnings shown as text.
 const MOST_SHOWN: usize = 100;
-/// The maximal number of bytes of the lines shown for one; if there are more, only the place is
-/// shown.
+/// The greatest length, in bytes, of the source lines that are shown for one mistake. If they are
+/// longer, only the place is shown.
 const LONGEST_SNIPPET: usize = 20_000;
 
-/// Renders every mistake or warning: code, caret, what was expected, what to do.
+/// Renders mistakes or warnings, each with its code, its lines in the source with a caret, what was
+/// expected, and what to do.
 pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> String {
     let renderer = Renderer::styled();
     let text = Text::new(source);
     let mut shown_text = String::new();
     for diagnostic in all.iter().take(MOST_SHOWN) {
-        // The page marks the places itself, so its build omits the code that draws them.
+        // The page marks the places itself, so the build for the page omits the code that draws
+        // them.
         if cfg!(target_family = "wasm") {
             shown_text += &in_a_line(diagnostic);
             continue;

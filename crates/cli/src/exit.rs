@@ -1,9 +1,9 @@
-//! The exit codes of the command.
+//! The exit codes of the command. `docs/` and scripts rely on the numbers.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set if an inconclusive answer is good enough.
+/// Whether an inconclusive answer ends with exit code 0 (`--allow-inconclusive`).
 static ALLOWS_INCONCLUSIVE: AtomicBool = AtomicBool::new(false);
 
 /// From now on, an inconclusive answer ends with exit code 0.
@@ -47,9 +47,9 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code if both apply. A violation takes precedence, because it is certain. A
-    /// requested file that was not written takes precedence over all other answers: a script must
-    /// not continue without it.
+    /// Returns the exit code if two of them apply. A violation is worse than an inconclusive
+    /// answer, because it is certain. Worse than any answer is a requested file that was not
+    /// written: a script must not continue without it.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
             Exit::Verified => 0,

@@ -1,7 +1,7 @@
 //! A list of experiments for `mazurka table`: programs, settings, engines, and published figures.
 //!
-//! It is pure data, like a list of models ([`crate::suite`]): no key runs a command or leads out of
-//! the folder.
+//! It is pure data, like a list of models ([`crate::suite`]): no key runs a command or names a file
+//! outside of the folder.
 
 use std::collections::BTreeMap;
 
@@ -39,14 +39,14 @@ pub(crate) struct Experiments {
 pub(crate) struct Listed {
     /// Its name in the table.
     pub name: String,
-    /// Relative to the folder of the list, and inside it.
+    /// Its file: a path relative to the folder of the list, which stays inside this folder.
     pub file: String,
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
     /// The states to search for.
     #[serde(default)]
     pub property: Vec<String>,
-    /// Published figures: a column for each publisher, with a figure for each engine.
+    /// Published figures: for each publisher a column, with a figure for each engine.
     #[serde(default)]
     pub published: BTreeMap<String, BTreeMap<String, toml::Value>>,
 }

@@ -1,4 +1,5 @@
-//! Reads and writes the files that the user names.
+//! Reads and writes the files that the user names. Results are written atomically: a new file is
+//! written beside the old one and then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -10,9 +11,9 @@ use std::time::{Duration, Instant};
 use mazurka::Bound;
 use serde::Serialize;
 
-/// The maximal length of a program; a longer file was named by mistake.
+/// The maximal length of a program. A longer file is assumed to be a mistake.
 const MOST_BYTES: u64 = 16 << 20;
-/// The maximal number of files of a model; a folder with more was named by mistake.
+/// The maximal number of files of a model. A folder with more files is assumed to be a mistake.
 const MOST_FILES: usize = 1000;
 /// How long the program waits at its end for a file that is being saved.
 const MOST_WAITING: Duration = Duration::from_secs(1);
@@ -24,7 +25,7 @@ static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The files of programs that were read, by their canonical names. No result is written over them.
 static PROGRAMS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// The maximal number of links that lead from one to the next.
+/// The maximal number of symbolic links that are followed one after the other.
 const MOST_LINKS: usize = 40;
 
 /// The maximal length of a record or a proof: a record holds whole runs, and a proof all its goals.
@@ -53,8 +54,8 @@ pub(crate) fn expanded(name: &str, text: &str) -> String {
     expanded_with(name, text, &|_| None)
 }
 
-/// Does the same as [`expanded`]. `open` returns the text of a file that an editor has open, which
-/// is used instead of the text on the disk.
+/// Does the same as [`expanded`] for an editor. `open` returns the text of a file that is open in
+/// the editor; this text is used instead of the one on the disk.
 pub(crate) fn expanded_with(
     name: &str,
     text: &str,
@@ -92,15 +93,18 @@ fn canonical_or_current(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Returns the canonical name of a file in a folder or below it. Fails if a link leads out of the
-/// folder, or if there is no such file.
+/// folder, or if there is no such regular file.
 pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
     let real_file = canonical_or_current(file).map_err(|error| read_problem(&shown, &error))?;
     let real_folder = canonical_or_current(folder).map_err(|error| read_problem(&shown, &error))?;
-    if real_file.starts_with(real_folder) {
-        Ok(real_file)
-    } else {
+    if !real_file.starts_with(real_folder) {
         Err(format!("`{shown}` is a link that leads out of the folder"))
+    } else if !real_file.is_file() {
+        // For example a pipe, from which a read might never return.
+        Err(format!("`{shown}` is not a file"))
+    } else {
+        Ok(real_file)
     }
 }
 
@@ -117,9 +121,6 @@ fn included(
     let shown = file.display().to_string();
     let text = open(&shown);
     let real_file = below(folder, &file)?;
-    if !real_file.is_file() {
-        return Err(format!("`{shown}` is not a file"));
-    }
     if canonical_or_current(program).is_ok_and(|program| program == real_file) {
         return Err(format!("the program `{shown}` includes itself"));
     }
@@ -144,11 +145,14 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
         let shown = folder.display().to_string();
         for entry in fs::read_dir(&folder).map_err(|error| read_problem(&shown, &error))? {
             let path = entry.map_err(|error| read_problem(&shown, &error))?.path();
-            // A link to a folder may lead back to it.
+            // A link to a folder is not followed, because it may lead back here.
             if path.is_dir() && !path.is_symlink() {
                 pending.push(path);
             } else if let Some(name) = path.to_str().filter(|name| name.ends_with(ending)) {
-                found.push(name.to_owned());
+                // Pipes and devices are no programs. A link to nothing is reported when it is read.
+                if path.is_file() || !path.exists() {
+                    found.push(name.to_owned());
+                }
             }
         }
         if found.len() > MOST_FILES {
@@ -207,8 +211,8 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads a proof. A proof may be large, so its text is never in memory as a whole, and the watch
-/// may stop the reading.
+/// Reads a proof. A proof may be large. So its text is read in pieces, and the watch may stop the
+/// reading.
 pub(crate) fn proof<T>(
     name: &str,
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,
@@ -266,8 +270,8 @@ pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
         .is_ok()
 }
 
-/// Saves a large record like [`save`]. Its text, which is larger than the record, is never in
-/// memory as a whole.
+/// Saves a large record like [`save`]. The text is written in pieces, because it is larger than the
+/// record itself.
 pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> bool {
     let written = || {
         write_pieces(path, true, |file| {
@@ -283,7 +287,8 @@ pub(crate) fn save_json(what: &str, path: &Path, record: &impl Serialize) -> boo
         .is_ok()
 }
 
-/// Saves a file that will be saved again, like [`save`], but returns the error at once.
+/// Saves a file like [`save`], but returns the error at once. Used for a file that will be saved
+/// again.
 pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), String> {
     let saved = unless_read(path).and_then(|()| write_text(path, text, true));
     saved.map_err(|error| problem(what, path, &error))
@@ -307,7 +312,7 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let mut changed = false;
     let written = write_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
-        // There must be no slow work between this check and the change.
+        // The check comes last, so that little can happen between it and the renaming.
         file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
         if changed {
@@ -328,7 +333,7 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
 /// Removes a saved file. A device is not removed.
 pub(crate) fn remove(path: &Path) {
     if path.is_file() {
-        // Failure to remove the file has no consequences.
+        // If the file cannot be removed, it does no harm.
         let _ = fs::remove_file(path);
     }
 }
@@ -402,8 +407,8 @@ fn write_text(path: &Path, text: &str, sync: bool) -> io::Result<()> {
     write_pieces(path, sync, |mut file| file.write_all(text.as_bytes()))
 }
 
-/// Writes a new file beside the old one and then renames it. A device, a pipe or standard output is
-/// written to directly, because replacing `/dev/null` by a file would do harm.
+/// Writes a new file beside the old one, and then renames it. A device, a pipe or standard output
+/// is written to directly: replacing `/dev/null` by a file would do harm.
 fn write_pieces(
     path: &Path,
     sync: bool,
@@ -423,7 +428,7 @@ fn write_pieces(
     }
     let target = end_of_links(path)?;
     let mut beside = target.clone().into_os_string();
-    // Another process may save the same file, and a file with this name may exist already.
+    // The name contains the process, because another process may save the same file.
     beside.push(format!(".{}.new", std::process::id()));
     let _saving = lock(&SAVING);
     let saved = File::create(&beside).and_then(|file| {
@@ -440,8 +445,8 @@ fn write_pieces(
     })
 }
 
-/// Returns the file to which a path leads, which need not exist. If the path is a link, the link
-/// stays, and its target is replaced.
+/// Returns the file to which a path leads through links; the file need not exist. So a link stays,
+/// and its target is replaced.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     if let Ok(target) = canonical(path) {
         return Ok(target);

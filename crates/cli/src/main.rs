@@ -69,7 +69,8 @@ fn guarded(work: impl FnOnce() -> Exit) -> Exit {
             "internal error: {text}{place}\n\
              This is a defect of Mazurka, not of your program. Please report it, with the program and the command."
         ));
-        // Release builds do not unwind, because that costs a tenth of the speed, so they end here.
+        // Release builds abort on a panic, because unwinding would cost a tenth of the speed. So
+        // the process ends here.
         if cfg!(panic = "abort") {
             files::wait_for_save();
             native::note_end();

@@ -1,10 +1,12 @@
 //! C and C++ programs: compiled here, and run by a second process of this tool.
 //!
-//! The program is native code, which can do anything that the user can. A separate process protects
-//! the user from its crashes, but it is no sandbox. That process is this tool with the same
-//! arguments and the flag `--native`, which names the compiled program; it explores and shows what
-//! it finds. The first process waits, passes Ctrl-C on, and reports how the second one ended if it
-//! did not end by itself.
+//! The program is native code, which can do anything that the user can. It runs in a separate
+//! process, so that its crashes do no harm to this one; but this is no sandbox. The second process
+//! is this tool with the same arguments and the flag `--native`, which names the compiled program.
+//! It explores the program and shows the result. The first process waits and forwards Ctrl-C. If
+//! the second process did not end by itself, the first one reports how it ended.
+
+mod compile;
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use mazurka::native::{self, Object, RUNS_HERE, SHIM_FLAGS, Settings};
+use mazurka::native::{self, Object, RUNS_HERE, Settings};
 use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
@@ -80,20 +82,20 @@ pub(crate) fn is_native(name: &str) -> bool {
 /// Returns the message of a command that does not support native code.
 pub(crate) fn refusal(name: &str) -> String {
     format!(
-        "`{name}` is native code: `check`, `explore`, `run` and `replay` work on it, and no other command"
+        "`{name}` is native code: only `check`, `explore`, `sample`, `run` and `replay` support it"
     )
 }
 
-/// Files beside the compiled program: which code runs outside of the exploration, the last actions
-/// of the process that runs it, and a note that this process ended by itself.
+/// The names of files beside the compiled program: which code runs outside of the exploration, the
+/// last actions of the process that runs the program, and a note that this process ended by itself.
 const OUTSIDE: &str = "outside";
 const TRAIL: &str = "trail";
 const ENDED: &str = "ended";
 
-/// The path of that note, in the process that runs a program.
+/// In the process that runs a program: the path of the note that it ended by itself.
 static END: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that this process ends by itself with its result, and that the program did not end it.
+/// Writes the note that this process ends by itself. Without the note, the program has ended it.
 pub(crate) fn note_end() {
     if let Some(file) = END.get() {
         let _noted = fs::write(file, "");
@@ -103,8 +105,8 @@ pub(crate) fn note_end() {
 /// The processor time that constructors may take.
 const LOADING: Duration = Duration::from_secs(10);
 
-/// Ends this process if the program takes too long to reach `main`, or ends the thread that runs
-/// it.
+/// A watch over the start of the program. It ends this process if the program takes too long to
+/// reach `main`, or if the program has ended the thread that runs it.
 struct Loading(Arc<AtomicBool>);
 
 impl Loading {
@@ -114,8 +116,8 @@ impl Loading {
         let (started, starts) = std::sync::mpsc::channel();
         let runner = fs::read_link("/proc/thread-self").ok();
         std::thread::spawn(move || {
-            // A starting thread needs the loader, which is locked while constructors run. So wait
-            // until it has started.
+            // Tell that this thread has started. A starting thread needs the loader, which is
+            // locked while constructors run, so the program is loaded only afterwards.
             let _heard = started.send(());
             while !watched.load(Ordering::SeqCst) {
                 end_without(runner.as_deref());
@@ -142,16 +144,16 @@ impl Loading {
 /// Time between two looks at the thread that runs the program.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// The error for a task that has ended since its file was opened: ESRCH.
+/// ESRCH, the error of reading the file of a thread that has ended in the meantime.
 const NO_TASK: i32 = 3;
 
-/// Ends this process if a thread of it has ended by a system call of the program: no other thread
-/// would. The process that waits for this one tells it.
+/// Ends this process if the program has ended the thread `runner` by a system call, because no
+/// other thread would notice. The process that waits for this one reports it.
 fn end_without(runner: Option<&Path>) {
     let Some(runner) = runner else { return };
     let proc = Path::new("/proc");
-    // The state follows the name, which is in brackets. A thread that has ended is a zombie if it
-    // is the first of the process, and otherwise gone.
+    // In this file the state comes after the name, which is in brackets. If the thread has ended,
+    // it is a zombie if it was the first thread of the process; otherwise the file is gone.
     let ended = match fs::read_to_string(proc.join(runner).join("stat")) {
         Ok(state) => state
             .rsplit(") ")
@@ -170,7 +172,7 @@ impl Drop for Loading {
     }
 }
 
-/// The names under which a record keeps the flags for native programs.
+/// The names under which a record stores the flags for native programs.
 const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
 
 /// Which results of executions are compared.
@@ -208,7 +210,7 @@ impl NativeArgs {
                 "@leaks" => args.leaks = true,
                 "@nondet" => args.nondet.push(range(value)?),
                 "@observe" => args.observe = Some(value.clone()),
-                // A record is a file, and no file may control the compiler.
+                // A record may come from another person, and must not control the compiler.
                 "@cflag" => {
                     return Err(format!(
                         "it was recorded with flags for the compiler: check the program again, with -- {value} …"
@@ -242,10 +244,10 @@ impl NativeArgs {
         all
     }
 
-    /// Returns the program in some files. In the process that runs it, it is loaded here; otherwise
-    /// it is compiled and run by such a process, and its exit is returned as the refusal. If
-    /// `compares`, the results of executions are compared: the exit code and the output, if nothing
-    /// else is observed.
+    /// Loads the program that consists of these files. In the second process, it loads the compiled
+    /// program. In the first process, it compiles the program and lets a second process do the
+    /// work; the exit of that process is returned as a [`Refusal::Done`]. `compares` says that the
+    /// results of executions are compared: by default, the exit code and the output.
     pub(crate) fn load(
         &self,
         names: &[&str],
@@ -339,7 +341,7 @@ impl NativeArgs {
     }
 
     /// Compiles the program, and runs this tool again to do the work.
-    fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
+    fn elsewhere(&self, names: &[&str]) -> Result<Exit, Refusal> {
         let folder = Folder::new()?;
         let worker = Workers::expected();
         let object = self.compile(names, &folder.0);
@@ -351,7 +353,7 @@ impl NativeArgs {
         let tool =
             std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
         let mut given: Vec<OsString> = std::env::args_os().skip(1).collect();
-        // After the command, and before the files and `--`.
+        // The flag comes after the command, and before the files and `--`.
         let at = given.len().min(1);
         given.splice(at..at, ["--native".into(), object.into_os_string()]);
         let kept = [
@@ -392,7 +394,8 @@ impl NativeArgs {
                     "the program has ended the process that explored it, by a system call of its own: \
                      it has no verdict.{}",
                     last_step(names, left)
-                ))
+                )
+                .into())
             }
             Some(code) => Ok(Exit::of_code(code)),
             None if interrupted() => {
@@ -403,73 +406,9 @@ impl NativeArgs {
                 let left = fs::read(trail)
                     .ok()
                     .and_then(|left| native::left_behind(&left));
-                Err(killed(status, names, left))
+                Err(killed(status, names, left).into())
             }
         }
-    }
-
-    /// Compiles the files with the shim. Returns the shared object.
-    fn compile(&self, names: &[&str], folder: &Path) -> Result<PathBuf, String> {
-        let cxx = names.iter().any(|name| ends(name, &CXX));
-        let cc = Compiler::find("CC", &["gcc", "clang", "cc"])?;
-        let shim = folder.join("shim.c");
-        fs::write(&shim, native::shim_source())
-            .map_err(|error| format!("`{}`: {error}", shim.display()))?;
-        let mut objects = Vec::new();
-        let mut compile = |compiler: &Compiler, source: &Path, flags: &[&str], own: &[String]| {
-            let object = folder.join(format!("{}.o", objects.len()));
-            let mut command = Command::new(&compiler.0);
-            command.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source);
-            command.args(flags).args(own);
-            objects.push(object);
-            run(&mut command)
-        };
-        let known = cc.takes(&SHIM_FLAGS[SHIM_FLAGS.len() - 1..], folder);
-        compile(&cc, &shim, &native::shim_flags(known), &[])?;
-        let level = if self.allow_races { "-O0" } else { "-O1" };
-        let flags = [&[level], &native::FLAGS[..]].concat();
-        let mut outside = String::new();
-        for name in names {
-            let compiler = if ends(name, &CXX) {
-                &Compiler::find("CXX", &["g++", "clang++", "c++"])?
-            } else {
-                &cc
-            };
-            let mut flags = flags.clone();
-            for optional in &native::OPTIONAL_FLAGS {
-                if compiler.takes(optional, folder) {
-                    flags.extend(*optional);
-                }
-            }
-            compile(compiler, Path::new(name), &flags, &self.cflags)?;
-            outside += &assembly(compiler, name, &self.cflags);
-        }
-        if cxx {
-            outside += "code of the C++ library that is compiled already, as that of std::string and streams\n";
-        }
-        let remarks = folder.join(OUTSIDE);
-        fs::write(&remarks, outside)
-            .map_err(|error| format!("`{}`: {error}", remarks.display()))?;
-        let linker = if cxx {
-            Compiler::find("CXX", &["g++", "clang++", "c++"])?
-        } else {
-            cc
-        };
-        let object = folder.join("program.so");
-        let mut command = Command::new(&linker.0);
-        command.args([
-            "-shared",
-            "-Wl,-Bsymbolic",
-            "-Wl,-z,now",
-            "-Wl,--gc-sections",
-            "-o",
-        ]);
-        command.arg(&object).args(&objects).arg("-lm");
-        if cxx {
-            command.args(["-static-libstdc++", "-static-libgcc"]);
-        }
-        run(&mut command)?;
-        Ok(object)
     }
 }
 
@@ -481,50 +420,6 @@ fn keep_trail(file: &fs::File) {
 
 #[cfg(not(unix))]
 fn keep_trail(_file: &fs::File) {}
-
-/// Returns the places with inline assembly, one a line: its accesses are not visible.
-fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
-    let mut command = Command::new(&compiler.0);
-    command.arg("-E").args(flags).arg(name);
-    let Ok(output) = command.output() else {
-        return String::new();
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut found = Vec::new();
-    // The place of the next line, and whether it is in the user's own files.
-    let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
-    for content in text.lines() {
-        if let Some(marker) = content.strip_prefix("# ") {
-            // `# 12 "stdio.h" 1 3`: 3 is a header of the system.
-            let mut parts = marker.split('"');
-            let number = parts.next().and_then(|number| number.trim().parse().ok());
-            if let (Some(number), Some(named)) = (number, parts.next()) {
-                let flags = parts.next().unwrap_or_default();
-                own = !flags.split(' ').any(|flag| flag == "3") && !named.starts_with('<');
-                (file, line) = (named.to_owned(), number);
-                continue;
-            }
-        }
-        if own && has_assembly(content) {
-            let place = format!("inline assembly in {file}:{line}\n");
-            if !found.contains(&place) {
-                found.push(place);
-            }
-        }
-        line += 1;
-    }
-    found.concat()
-}
-
-/// Whether a line has a keyword for assembly outside of string literals.
-fn has_assembly(line: &str) -> bool {
-    let outside_of_texts = line.split('"').step_by(2);
-    outside_of_texts.into_iter().any(|part| {
-        let letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let mut words = part.split(|c: char| !letter(c));
-        words.any(|word| matches!(word, "asm" | "__asm" | "__asm__"))
-    })
-}
 
 /// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
@@ -550,67 +445,6 @@ impl Drop for Folder {
     }
 }
 
-/// A compiler, by name.
-struct Compiler(String);
-
-impl Compiler {
-    /// Returns the compiler in a variable, or the first of these that is installed.
-    fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
-        let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
-        let all: Vec<String> = match named {
-            Some(name) => vec![name],
-            None => names.iter().map(|&name| name.to_owned()).collect(),
-        };
-        let works = |name: &&String| {
-            let mut command = Command::new(name);
-            command
-                .arg("--version")
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
-        };
-        match all.iter().find(works) {
-            Some(name) => Ok(Self(name.clone())),
-            None => Err(format!(
-                "there is no compiler: {} was not found; install gcc or clang, or name one in {variable}",
-                all.join(", ")
-            )),
-        }
-    }
-
-    /// Whether it accepts these flags.
-    fn takes(&self, flags: &[&str], folder: &Path) -> bool {
-        let empty = folder.join("empty.c");
-        if fs::write(&empty, "").is_err() {
-            return false;
-        }
-        let mut command = Command::new(&self.0);
-        command
-            .arg("-Werror")
-            .args(flags)
-            .args(["-x", "c", "-fsyntax-only"])
-            .arg(empty);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    }
-}
-
-/// Runs a compiler. If it fails, the error is its output.
-fn run(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot run {name}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{name} does not compile the program:\n{}",
-        said.trim_end()
-    ))
-}
-
 #[cfg(unix)]
 fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String {
     use std::os::unix::process::ExitStatusExt;
@@ -625,7 +459,7 @@ fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String 
     )
 }
 
-/// Names the step that the process that ran the program was making at last.
+/// Returns a sentence about the last step that the process with the program was making.
 fn last_step(names: &[&str], left: Option<Schedule>) -> String {
     let files = names.join(" ");
     left.map_or(String::new(), |schedule| {

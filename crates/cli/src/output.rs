@@ -1,5 +1,7 @@
-//! Writes to the terminal, or to a program that reads the output.
+//! Writes results to standard output and messages to standard error, with colours and line breaks
+//! if they go to a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use crate::exit::Exit;
@@ -25,8 +27,8 @@ fn columns() -> Option<usize> {
     given.filter(|&columns| columns > 0)
 }
 
-/// Returns the width of the progress line on the terminal. The line must not wrap, because then it
-/// could not be removed.
+/// Returns the greatest width of the progress line. The line must not wrap, because a wrapped line
+/// cannot be removed.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn progress_width() -> usize {
     let terminal = terminal_width(&io::stderr());
@@ -58,12 +60,15 @@ pub(crate) fn colour(when: clap::ColorChoice) {
 /// Writes a result to standard output. Colours are stripped with NO_COLOR and where there is no
 /// terminal. A reader that stops early (`| head`) does not change the exit code.
 pub(crate) fn print(text: &str, exit: Exit) -> Exit {
-    written(write_all(&mut anstream::stdout().lock(), text), exit)
+    written(
+        write_all(&mut anstream::stdout().lock(), &harmless(text)),
+        exit,
+    )
 }
 
 /// Writes a part of a dialogue; fails if the output is closed.
 pub(crate) fn try_print(text: &str) -> io::Result<()> {
-    write_all(&mut anstream::stdout().lock(), text)
+    write_all(&mut anstream::stdout().lock(), &harmless(text))
 }
 
 /// Writes a result unchanged.
@@ -92,7 +97,7 @@ pub(crate) fn written(result: io::Result<()>, exit: Exit) -> Exit {
 
 /// Prints an error on standard error. If standard error is closed, the error cannot be reported.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "mazurka: {text}");
+    let _ = writeln!(anstream::stderr().lock(), "mazurka: {}", harmless(text));
 }
 
 /// Writes a text to standard error.
@@ -102,5 +107,88 @@ pub(crate) fn print_error(text: &str) {
 
 /// Writes a text to standard error; fails if it is closed.
 pub(crate) fn try_print_error(text: &str) -> std::io::Result<()> {
-    writeln!(anstream::stderr().lock(), "{text}")
+    writeln!(anstream::stderr().lock(), "{}", harmless(text))
+}
+
+/// Returns a text without characters that move the cursor, clear the screen or hide text: the
+/// messages, names and outputs of a program may contain them. Colours remain.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| !is_harmful(c);
+    if text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_harmful) {
+        kept += &rest[..at];
+        rest = &rest[at..];
+        let style = style_length(rest);
+        if style > 0 {
+            kept += &rest[..style];
+            rest = &rest[style..];
+        } else {
+            kept.push(char::REPLACEMENT_CHARACTER);
+            let mut characters = rest.chars();
+            characters.next();
+            rest = characters.as_str();
+        }
+    }
+    Cow::Owned(kept + rest)
+}
+
+/// Whether a character changes how the text around it is shown: a control character, or one that
+/// changes the direction of writing.
+fn is_harmful(c: char) -> bool {
+    let direction = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    direction || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+/// Returns the length of the sequence at the start of a text that sets a colour or a weight; 0 if
+/// there is none. Sequences that blink, conceal or invert text do not count.
+fn style_length(text: &str) -> usize {
+    let Some((codes, _)) = text
+        .strip_prefix("\x1b[")
+        .and_then(|rest| rest.split_once('m'))
+    else {
+        return 0;
+    };
+    let digits = codes.bytes().all(|b| b.is_ascii_digit() || b == b';');
+    let harmful = |code: &str| matches!(code.trim_start_matches('0'), "5" | "6" | "7" | "8");
+    // In `38;5;9`, a colour of a palette, 5 is no code of its own.
+    let palette = codes.starts_with("38;5;") || codes.starts_with("48;5;");
+    if digits && codes.len() <= 20 && (palette || !codes.split(';').any(harmful)) {
+        "\x1b[".len() + codes.len() + 1
+    } else {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_reach_a_terminal() {
+        for text in [
+            "plain\n\ttext é ▷",
+            "\x1b[1m\x1b[31mred\x1b[0m",
+            "\x1b[38;5;9mbright\x1b[m",
+        ] {
+            assert_eq!(harmless(text), text);
+        }
+        for (text, shown) in [
+            ("a\x1b[2Jb", "a\u{fffd}[2Jb"),
+            ("a\x1b[8mb\x1b[0m", "a\u{fffd}[8mb\x1b[0m"),
+            ("a\x1b[1;08mb", "a\u{fffd}[1;08mb"),
+            ("ends in \x1b", "ends in \u{fffd}"),
+            (
+                "a\rb\u{9b}c\u{202e}d\x07",
+                "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}",
+            ),
+            ("\x1b[", "\u{fffd}["),
+            ("\x1bé\x1b[31mé", "\u{fffd}é\x1b[31mé"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Loads the program that a command is about.
+//! Loads the program that a command is about: reads its files, joins them, and reports its
+//! mistakes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -70,8 +71,8 @@ impl ProgramArgs {
         all
     }
 
-    /// Loads the program, which may be native code. `compares`: whether the results of executions
-    /// are compared.
+    /// Loads the program, which may be native code. `compares` says whether the results of
+    /// executions are compared.
     pub(crate) fn load_any(&self, native: &NativeArgs, compares: bool) -> Result<Program, Refusal> {
         let names: Vec<&str> = std::iter::once(&self.file)
             .chain(&self.more)
@@ -318,7 +319,7 @@ pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
 
 /// Returns the refusal of a text with mistakes.
 pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
-    // They are sorted by place: show those of the first file with mistakes.
+    // Mistakes are sorted by place. Show only those of the first file that has any.
     let outside = mazurka::Span::default();
     let first = all.iter().find(|mistake| mistake.span != outside);
     let parts = mazurka::parts(source);
@@ -326,7 +327,8 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
     let part = parts.iter().find(holds).unwrap_or(&parts[0]);
     let own = |mistake: &mazurka::Diagnostic| {
         let mut own = mistake.clone();
-        // A mistake about something missing at the end may have a place after the text.
+        // If something is missing at the end of the file, the place of the mistake may be after the
+        // text.
         let moved_span = (parts.len() == 1).then_some(mistake.span);
         if own.span != outside {
             own.span = part.span(mistake.span).or(moved_span)?;

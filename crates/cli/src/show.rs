@@ -1,4 +1,4 @@
-//! The formats of results, and the one function that shows a result.
+//! The formats of results, and [`show`], the one function through which all commands show a result.
 
 use std::fmt;
 
@@ -163,7 +163,7 @@ pub(crate) fn page(
 ) -> Result<String, Refusal> {
     let json = json(result)?;
     let source = shown.program.and_then(Program::source);
-    // Only the program's own file, without included ones.
+    // Show only the program's own file, without included ones.
     let own = source.map(|source| mazurka::parts(source).remove(0).text);
     Ok(mazurka_report::html(&Page {
         record,

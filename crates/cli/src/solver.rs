@@ -1,4 +1,5 @@
-//! Chooses the solver by the flags.
+//! Makes the settings of the solver from the flags, and writes its queries into a folder if the
+//! user wants them.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! A list of models with their expected verdicts: `mazurka.toml`.
 //!
 //! It is pure data: files, settings, limits and verdicts. No key runs a command, compiles C, or
-//! leads out of the folder.
+//! names a file outside of the folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,7 +53,7 @@ pub(crate) struct Model {
     pub set: BTreeMap<String, toml::Value>,
 }
 
-/// A file with verdicts apart from the models, keyed by their names.
+/// A separate file with expected verdicts, by the names of the models.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verdicts {
@@ -119,7 +119,7 @@ impl fmt::Display for Expected {
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub name: String,
-    /// Relative to the folder of the models, and inside it.
+    /// Its file: a path relative to the folder of the models, which stays inside this folder.
     pub file: String,
     /// The flags of `mazurka check`.
     pub flags: Vec<String>,

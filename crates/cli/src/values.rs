@@ -1,9 +1,9 @@
-//! Parses the values of flags.
+//! Parses the values of flags, such as times, sizes and settings.
 
 use std::time::Duration;
 
-/// The maximal local work of one step. More could take longer than a second, and limits are not
-/// checked within a step.
+/// The maximal local work of one step. More work could take longer than a second, and a step is not
+/// interrupted by limits.
 const MOST_LOCAL: u64 = 20_000_000;
 
 /// `NAME=VALUE`
@@ -69,7 +69,7 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Returns a number that random draws start from.
+/// Returns the seed of random draws.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let number = text.replace('_', "").parse();
     number.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))

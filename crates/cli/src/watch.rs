@@ -1,4 +1,5 @@
-//! Progress, Ctrl-C and the memory limit during a search.
+//! Watches a search: shows its progress, and stops it on Ctrl-C or at the memory limit. A separate
+//! thread, the *guard*, ends the whole program if the search does not stop.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,27 +22,27 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// A search that ends sooner shows no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
-/// The time between two measurements of the memory by the guard, in general and when less than a
-/// fifth of the limit is left: a search may take a gigabyte in a second.
+/// The time between two measurements of the memory by the guard: in general, and when less than a
+/// fifth of the limit is left. A search may take a gigabyte in a second.
 const GUARD_INTERVAL: Duration = Duration::from_millis(20);
 const GUARD_INTERVAL_NEAR_LIMIT: Duration = Duration::from_millis(2);
-/// The time that a search may take to stop and report its findings. On a busy machine it gets more
-/// time, until it has used `STOP_WORK` of processor time, or `MOST_STOP_TIME` is over.
+/// The time that a search may take to stop and report its findings. On a busy computer it gets
+/// more: until it has used `STOP_WORK` of processor time, but at most `MOST_STOP_TIME`.
 const STOP_TIME: Duration = Duration::from_millis(900);
 const STOP_WORK: Duration = Duration::from_millis(500);
 const MOST_STOP_TIME: Duration = Duration::from_secs(10);
 /// The additional memory that a search may use after it hit the limit, to report its findings: a
 /// twelfth of the limit, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
-/// The further memory that may be used during the report, and before the search has noticed the
-/// limit: as much as the limit, and at most this.
+/// The further memory that may be used while the search has not noticed the limit yet, and during
+/// the report: as much as the limit, but at most this.
 const MOST_FOR_REPORT: u64 = 64 << 20;
-/// How long a search may exceed the limit before it checks, because a table may grow by half at
+/// How long a search may exceed the limit before it must notice this. A table may grow by half at
 /// once.
 const MOST_EXCESS_TIME: Duration = Duration::from_millis(100);
 
-/// Signals that come this soon after the first count as one: `timeout` signals the program and then
-/// its group, so that the program gets two signals, and a terminal may do the same.
+/// Signals within this time after the first count as one request. `timeout` signals the program and
+/// then its group, so that the program gets two signals; a terminal may do the same.
 const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 /// The time that the worker process has to finish after a second Ctrl-C.
@@ -55,13 +56,14 @@ static MOST_USED: AtomicU64 = AtomicU64::new(0);
 static FULL: AtomicBool = AtomicBool::new(false);
 /// Set while the result of a finished search is being reported.
 static REPORTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// Set together with `INTERRUPTED` or `FULL`.
+/// Set together with `INTERRUPTED` or `FULL`: all work must stop.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Set while the program only waits for a line of input.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
-/// While this exists, the program waits for input: Ctrl-C then ends it at once, with exit code 0.
+/// While a value of this type exists, the program waits for input, and Ctrl-C ends it at once with
+/// exit code 0.
 pub(crate) struct Waiting(());
 
 impl Waiting {
@@ -98,7 +100,7 @@ pub(crate) fn reporting() -> Arc<AtomicBool> {
     Arc::clone(&REPORTING)
 }
 
-/// Sets a reason for stopping, and stops all work.
+/// Sets the flag of a reason for stopping, and stops all work.
 fn stop_for(why: &AtomicBool) {
     why.store(true, Ordering::SeqCst);
     STOP.store(true, Ordering::SeqCst);
@@ -183,7 +185,7 @@ impl Watcher {
 /// Makes Ctrl-C stop the search.
 #[cfg(not(target_family = "wasm"))]
 fn listen() {
-    // If no handler can be set, Ctrl-C ends the program at once, which is acceptable.
+    // If the handler cannot be set, Ctrl-C ends the program at once, which is acceptable.
     let mut first = None;
     let _ = ctrlc::set_handler(move || {
         stop_for(&INTERRUPTED);
@@ -194,8 +196,8 @@ fn listen() {
             native::note_end();
             std::process::exit(exit::Exit::Verified as i32);
         }
-        // The handler runs in a separate thread, so it does not wait for a search that does not
-        // check.
+        // The handler runs in a separate thread, so it can end the program even if the search does
+        // not check.
         if is_second_request(&mut first, Instant::now()) {
             files::wait_for_save();
             mazurka::solving::stop_solvers();
@@ -212,7 +214,7 @@ static WORKERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 pub(crate) struct Workers(());
 
 impl Workers {
-    /// Makes Ctrl-C no longer end this process, so that it can wait for its workers.
+    /// Makes Ctrl-C go only to the workers, so that this process can wait for their end.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn expected() -> Self {
         let mut first = None;
@@ -275,7 +277,7 @@ fn start_guard(memory: Option<u64>) {
 #[cfg(target_family = "wasm")]
 fn listen() {}
 
-/// There are no threads either: the search checks its limits itself.
+/// In a browser there are no threads: the search checks its limits itself.
 #[cfg(target_family = "wasm")]
 fn start_guard(_memory: Option<u64>) {}
 
@@ -285,8 +287,8 @@ fn is_second_request(first: &mut Option<Instant>, now: Instant) -> bool {
     now.saturating_duration_since(first) >= SAME_REQUEST
 }
 
-/// Stops a long step or a solver when the memory limit is exceeded. If a search does not check
-/// often enough, ends the program, as a last resort, and the result is lost. While a result is
+/// The loop of the guard. When the memory limit is exceeded, it stops a long step or a solver. If
+/// the search still does not stop, it ends the program, and the result is lost. While a result is
 /// being reported, the report may use some more memory.
 fn guard(memory: Option<u64>) {
     let most = memory.map(|limit| limit.saturating_add(ALLOWANCE.max(limit / 12)));
@@ -409,7 +411,7 @@ fn message(progress: &Progress, used: Option<u64>) -> String {
         let memory = used.map(|bytes| format!(", {} MB", bytes >> 20));
         let open = progress.open as f64;
         let open = (open > 0.0).then(|| format!(", {} open", short(open)));
-        // Most searches are far from a collision.
+        // Show the probability of a collision only if it is not negligible.
         let miss = progress.miss.filter(|&miss| miss > 1e-9);
         let miss = miss.map(|miss| format!(", one missed with probability {miss:.0e}"));
         return format!(

@@ -1,9 +1,11 @@
-//! The coordinator of a search: starts it, supervises it, and adds up the results. It reads the
-//! results in the order of their numbers in the ledger, so the server needs no state for it. At
-//! intervals it compares the parts without a result with the queue. An order that is neither in the
-//! queue nor done was lost, and is sent again. The coordinator reads the queue before the results,
-//! and a worker writes the result before it acknowledges the order. So no order is sent again
-//! unnecessarily.
+//! The coordinator of a search: starts the search, supervises it, and adds up the results. It reads
+//! the results in the order of their numbers in the ledger, so the server need not remember what it
+//! has read.
+//!
+//! At intervals the coordinator compares the parts without a result with the queue. If the order of
+//! such a part is not in the queue, the order was lost, and the coordinator sends it again. It
+//! reads the queue before the results, and a worker writes a result before it acknowledges the
+//! order. So an order that was done is never taken for lost.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -109,7 +111,7 @@ pub fn coordinate(
     })
 }
 
-/// Opens the ledger if it is not open, and otherwise does a part of the work.
+/// Opens the ledger if it is not open yet. Otherwise handles the next results and failures.
 async fn work_once<'a>(
     coordinator: &mut Option<Coordinator<'a>>,
     (connection, id, search): (&'a Connection, &'a SearchId, &Search<'_>),
@@ -216,7 +218,7 @@ impl<'a> Coordinator<'a> {
     }
 
     fn fail(&mut self, path: PartPath, why: String) {
-        // Another worker may succeed.
+        // Send the order again soon: another worker may succeed.
         self.searched = None;
         if !self.tree.is_done(&path) {
             self.failed.entry(path).or_default().push(why);
@@ -238,8 +240,8 @@ impl<'a> Coordinator<'a> {
         Some(why)
     }
 
-    /// Records a result, and the results of its children that arrived earlier. Returns whether the
-    /// result is valid.
+    /// Records a result, and those results of its children that arrived before it. Returns whether
+    /// the result is valid.
     async fn record_result(
         &mut self,
         path: PartPath,

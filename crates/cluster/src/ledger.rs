@@ -1,9 +1,9 @@
 //! The ledger of a search: its job, the results of its parts, and failures.
 //!
-//! A result has a *head* and a body. A small body is stored with the head. A larger one is cut into
-//! pieces. Their keys contain the checksum of the body, so two workers with the same part do not
-//! mix their pieces. The head is written last. A head whose pieces are incomplete, or whose
-//! checksum differs, counts as no result.
+//! A result has a *head* and a body. A small body is stored with the head; a larger one is cut into
+//! pieces with keys of their own. These keys contain the checksum of the body, so the pieces of two
+//! workers that explore the same part are not mixed. The head is written last. If pieces are
+//! missing or the checksum differs, the result counts as absent.
 
 use std::time::Duration;
 
@@ -99,9 +99,9 @@ fn is_missing(error: &KeyValueError) -> bool {
     })
 }
 
-/// Creates a bucket with a description and a lifetime of its values. Makes the underlying stream
-/// directly, because the client's function for buckets uses options that servers before 2.11 do not
-/// support.
+/// Creates a bucket with a description and a lifetime of its values. It creates the stream behind
+/// the bucket itself, because the client's function for buckets uses options that servers before
+/// 2.11 do not support.
 pub(crate) async fn bucket(
     connection: &Connection,
     name: &str,
@@ -333,7 +333,7 @@ impl Ledger {
                         value: message.payload.to_vec(),
                     }));
                 }
-                // The key was not made by this crate.
+                // Skip a key that this crate has not made.
                 None => from = message.sequence + 1,
             }
         }

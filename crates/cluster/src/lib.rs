@@ -1,13 +1,14 @@
-//! Distributes the parts of a search over many machines: NATS JetStream transports them and stores
-//! the results.
+//! Distributes the parts of a search over many computers. NATS JetStream transports the orders for
+//! parts and stores the results.
 //!
 //! This crate handles the network, not programs. The caller implements [`Work`], which explores the
 //! part of an order, and [`Plan`], which interprets the results. For this crate, jobs, orders and
 //! results are bytes.
 //!
 //! The *id* of a *search* is a fingerprint of its job. Its parts form a tree: the whole search is
-//! part `0`, its children are `0.0`, `0.1` and so on. The outcome of a part, a result or children,
-//! depends only on its order. So it does not matter which worker explores the part, or how often.
+//! part `0`, its children are `0.0`, `0.1` and so on. A part either has a result or is cut into
+//! children. Which of the two, and with what contents, depends only on its order. So it does not
+//! matter which worker explores the part, or how often.
 //!
 //! The server stores
 //!
@@ -17,10 +18,10 @@
 //!   failures;
 //! - the bucket `mazurka-workers`, the active workers; entries expire after a few seconds.
 //!
-//! The queue need not be reliable. It may deliver an order twice, or lose all orders. The ledger
-//! records which parts have a result. The coordinator sends an order again if it is neither in the
-//! queue nor done, so that a part without a result is explored again. If the ledger loses a result,
-//! its part is explored again, too. The sum is computed from the ledger alone, at the end.
+//! The queue need not be reliable: it may deliver an order twice, or lose all orders. The ledger
+//! records which parts have a result. If a part has no result and its order is not in the queue,
+//! the coordinator sends the order again. If the ledger loses a result, the part is explored again
+//! as well. At the end, the results are added from the ledger alone.
 //!
 //! This crate checks the data that it reads from the server: names, sizes, checksums, and that a
 //! result belongs to the order that the coordinator would give. The caller checks the content.
@@ -44,14 +45,14 @@ pub use status::{SearchStatus, Status, WorkerStatus, cancel, status};
 pub use worker::{WorkerSettings, work};
 
 /// The deadline of an order: if its worker is silent for this time, another worker gets the order.
-/// A crash of a worker costs at most this time. For measurements see docs/cluster.md.
+/// So a crash of a worker delays its part by at most this time. docs/cluster.md has measurements.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(5);
 /// Time between two extensions of the deadline by a worker.
 pub(crate) const EXTENSION: Duration = Duration::from_millis(1500);
 /// Maximum number of deliveries of an order. After that it counts as failed, because it probably
 /// crashes its workers.
 pub(crate) const MOST_DELIVERIES: i64 = 8;
-/// Number of failures of one part that ends a search.
+/// A search ends after this number of failures of one part.
 pub(crate) const MOST_FAILURES: usize = 3;
 /// Maximum size of an order.
 pub(crate) const MOST_ORDER_BYTES: usize = 512 << 10;

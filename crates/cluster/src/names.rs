@@ -1,4 +1,5 @@
-//! The names of searches, parts, subjects and keys.
+//! The names of searches and parts, and the subjects, buckets and keys on the server that contain
+//! them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -95,7 +96,7 @@ impl PartPath {
     pub fn parse(text: &str) -> Option<Self> {
         let number = |token: &str| {
             let number: u32 = token.parse().ok()?;
-            // Each part has only one name.
+            // Refuse spellings such as `01`, so that each part has only one name.
             (number < MOST_CHILDREN && number.to_string() == token).then_some(number)
         };
         let numbers: Vec<u32> = text.split('.').map(number).collect::<Option<_>>()?;

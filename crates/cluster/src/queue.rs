@@ -1,4 +1,5 @@
-//! The queue of orders.
+//! The queue of orders: the stream from which workers take orders. A worker acknowledges an order
+//! when its part is done.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use crate::names::{CONSUMER, ORDERS, PartPath, SearchId, parse_subject};
 use crate::server::Connection;
 use crate::{DEADLINE, Error};
 
-/// Messages with the same id within this time count as one. This merges the orders that two workers
-/// publish for the same child.
+/// Messages with the same id within this time count as one, so that two workers which cut the same
+/// part do not publish its children twice.
 const DUPLICATES: Duration = Duration::from_secs(120);
 /// Maximum number of waiting workers, and of orders in progress. The defaults of the server, 512
 /// and 1000, are fewer than the cores of a cluster.
@@ -63,8 +64,8 @@ impl Queue {
         consumer.map_err(Error::server)
     }
 
-    /// Sends orders. Within one run of a search, an order with the same attempt number is sent only
-    /// once.
+    /// Sends orders. The server drops an order that was already sent in the same run of the search
+    /// with the same number of the attempt.
     pub async fn send(
         &self,
         id: &SearchId,

@@ -1,4 +1,4 @@
-//! The connection to a server.
+//! The connection to a NATS server: its address, its credentials, and how long to try.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -117,7 +117,7 @@ impl Connection {
     }
 }
 
-/// Runs a future that uses the server until it is complete.
+/// Runs a future to its end on a runtime of its own.
 pub(crate) fn block_on<T>(
     threads: usize,
     work: impl Future<Output = Result<T, Error>>,
@@ -129,7 +129,7 @@ pub(crate) fn block_on<T>(
         .build();
     let runtime = runtime.map_err(Error::server)?;
     let done = runtime.block_on(work);
-    // Blocking tasks are not awaited.
+    // Do not wait for blocking tasks, such as an exploration that was stopped.
     runtime.shutdown_background();
     done
 }

@@ -1,4 +1,5 @@
-//! The state of a server: its searches and workers.
+//! The state of a server, for `mazurka cluster`: its searches and workers; and the cancellation of
+//! a search.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The tree of parts, as far as a coordinator knows it.
+//! The tree of parts that a coordinator knows so far: which parts have a result, and which are
+//! open.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,7 +23,7 @@ pub(crate) struct Tree {
     open: BTreeSet<PartPath>,
     /// The parts with a result, in the order of the tree.
     done: BTreeMap<PartPath, DonePart>,
-    /// Parts with a result whose parents have none yet.
+    /// The parts whose result arrived before that of their parents.
     early: HashSet<PartPath>,
     executions: u64,
 }

@@ -1,8 +1,9 @@
 //! A worker: takes orders, explores their parts and writes the results.
 //!
-//! The order of its actions makes crashes harmless. It first sends the orders for the children,
-//! then writes the result, then acknowledges the order. If it crashes before the last action,
-//! another worker gets the order, and does not repeat a result that already exists.
+//! The order of its actions makes crashes harmless. If a part was cut, the worker first sends the
+//! orders for the children. Then it writes the result, and at last it acknowledges the order. If it
+//! crashes before that, another worker gets the order; this worker does not explore the part again
+//! if the result already exists.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +75,7 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
             tokio::time::sleep(CHECK_INTERVAL).await;
         }
         state.over.store(true, Ordering::SeqCst);
-        // The parts in progress report that they stop.
+        // Wait until the parts in progress have stopped.
         let until = Instant::now() + STOP_TIMEOUT;
         while state.busy.load(Ordering::SeqCst) > 0 && Instant::now() < until {
             tokio::time::sleep(CHECK_INTERVAL / 5).await;
@@ -251,7 +252,8 @@ impl WorkerState {
                     return done.map_err(broken)?;
                 }
                 () = tokio::time::sleep(EXTENSION) => {
-                    // If this message is lost, another worker explores the same part.
+                    // If this message is lost, another worker also explores the part, which does no
+                    // harm.
                     let _ = order.message.ack_with(AckKind::Progress).await;
                     let exists = order.ledger.exists(&self.connection, &order.id).await;
                     if exists == Ok(false) {

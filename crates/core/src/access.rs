@@ -1,4 +1,7 @@
 //! Accesses of steps to cells, and when two accesses conflict.
+//!
+//! A step *claims* all accesses that it may make. Steps of two processes are dependent if their
+//! claims conflict (see [`dependent`](crate::dependent)).
 
 /// How a cell is accessed. Cells of variables are read and written, cells of locks acquired and
 /// released, cells of invariants only written.
@@ -82,9 +85,10 @@ impl Access {
     }
 
     /// Whether a possible step with this claim must not be swapped with a later step of another
-    /// process that makes the other access. This is so if the accesses conflict, except if one of
-    /// the two releases a lock: no step of another process changes whether a process holds a lock,
-    /// so a release succeeds or fails in either order.
+    /// process that makes the other access. This is so if the accesses conflict, with one
+    /// exception: if one of the two releases a lock and the other takes or releases it, the order
+    /// does not matter. A release succeeds if its process holds the lock, and no step of another
+    /// process can change that.
     ///
     /// ```
     /// use mazurka_core::{Access, AccessKind};
@@ -111,7 +115,7 @@ impl Access {
     }
 }
 
-/// The accesses of one step. It is a plain vector because events are reused: so it keeps its
+/// The accesses of one step. It is a plain vector: events are reused, and the vector keeps its
 /// memory.
 pub type Claims = Vec<Access>;
 

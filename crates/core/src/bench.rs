@@ -13,7 +13,7 @@ pub struct Benchmark {
     pub clock: Clock,
     /// Number of repetitions; the seconds are the best of them.
     pub repeat: u64,
-    /// Whether the sizes are tiny. Then the figures are meaningless for speed.
+    /// Whether the programs are tiny. Then the figures say nothing about speed.
     pub quick: bool,
     /// The source of the other tools' figures.
     pub source: String,

@@ -1,4 +1,7 @@
 //! Events, and the dependence relation that turns runs into traces.
+//!
+//! An event is one step of one process. If two adjacent events of a run are not [`dependent`],
+//! swapping them leads to the same state. Runs that differ only by such swaps are one *trace*.
 
 use crate::{Access, AccessKind, Claims, ProcessId};
 
@@ -14,7 +17,7 @@ pub struct Outcome {
 /// The outcomes of one step, in the order of its `choose` expressions.
 pub type Outcomes = Vec<Outcome>;
 
-/// Something that halts a process, other than its end.
+/// The kind of a mishap, which halts a process before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MishapKind {
     /// An assertion, an invariant, a division by zero, …: a failure of the program.
@@ -126,16 +129,16 @@ pub struct Event {
     pub enabled_by: Vec<Enabling>,
     /// The mishaps of the event.
     pub mishaps: Vec<Mishap>,
-    /// The other process of a data race: without its last step before this event, the event would
-    /// not have failed, although nothing orders the two.
+    /// If the event is the second of a data race: the process of the first. The event failed
+    /// because of the last step of that process before it, and nothing orders these two steps.
     pub races_with: Option<ProcessId>,
     /// The strongest reason why the step may have to wait.
     pub wait: Wait,
     /// Whether it is known to satisfy [`is_plain`](Event::is_plain). Most events satisfy it, and
     /// the code that creates them often knows that.
     pub plain: bool,
-    /// Whether the process has only found that it must wait, given the values that the path
-    /// condition now allows. If all values are known, there are no such steps.
+    /// Whether the step has only decided a condition over unknown values, after which its process
+    /// must wait. If all values are known, there are no such steps.
     pub stayed: bool,
 }
 
@@ -160,7 +163,8 @@ impl Event {
         }
     }
 
-    /// Turns this into an event that claims and touches only this access. Its memory is kept.
+    /// Turns this into an event that claims and touches only this access. Its vectors keep their
+    /// memory.
     #[inline]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
         // A plain event leaves the rest empty.
@@ -172,8 +176,8 @@ impl Event {
         overwrite(&mut self.touched, access);
     }
 
-    /// Whether the event only reads or writes one cell: its claims are that one access, it waits
-    /// for nothing, chooses nothing, and neither starts processes nor waits for their end.
+    /// Whether the event only reads or writes one cell. Then its only claim is that access. It does
+    /// not wait, chooses nothing, starts no process, and waits for the end of none.
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};
@@ -194,7 +198,7 @@ impl Event {
             && self.enabled_by.is_empty()
     }
 
-    /// Turns this into an event without accesses. Its memory is kept.
+    /// Turns this into an event without accesses. Its vectors keep their memory.
     #[inline]
     pub fn reset(&mut self, process: ProcessId, number: u32) {
         self.clear_rare();

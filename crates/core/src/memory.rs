@@ -1,4 +1,5 @@
-//! The orders of memory accesses: the vocabulary of C++20 and Rust.
+//! The orders of memory accesses, in the vocabulary of C++20 and Rust, and the interface of
+//! programs that are explored under a memory model ([`WeakMemory`]).
 
 use std::fmt;
 
@@ -18,9 +19,10 @@ pub enum MemoryOrder {
     Plain,
     /// Atomic, but without any ordering.
     Relaxed,
-    /// Acquires the writes that become visible through the release it reads from.
+    /// If it reads from a release, everything before the release happens before everything after
+    /// it.
     Acquire,
-    /// Releases everything that happens before it.
+    /// Everything before it happens before everything after an acquire that reads from it.
     Release,
     /// Acquires and releases.
     AcqRel,
@@ -56,8 +58,8 @@ impl MemoryOrder {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 
-    /// Returns the order of an update that does not write, if only an order for its success is
-    /// given.
+    /// Returns the order of a failed compare-exchange for which the program gives only this order,
+    /// that of its success.
     pub fn of_failure(self) -> Self {
         match self {
             Self::AcqRel => Self::Acquire,

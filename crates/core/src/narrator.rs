@@ -1,4 +1,7 @@
 //! Programs that can describe their steps in words.
+//!
+//! A front end implements [`Narrator`]. [`Narrator::narrate`] follows a schedule and records a
+//! description of each step; if the schedule does not fit the program, a [`ReplayError`] says why.
 
 use std::collections::BTreeMap;
 

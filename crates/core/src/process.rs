@@ -1,4 +1,7 @@
 //! Names of processes, which are the same in all equivalent executions.
+//!
+//! A name ([`ProcessPath`]) says which child of which process it is. Within one exploration,
+//! processes are numbers ([`ProcessId`]), and a [`ProcessTable`] has the name of each number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -127,6 +130,7 @@ impl ProcessTable {
         table
     }
 
+    /// Adds a process with a new number.
     fn add(&mut self, path: ProcessPath) -> ProcessId {
         let id = ProcessId(self.paths.len() as u32);
         let place = self
@@ -134,8 +138,8 @@ impl ProcessTable {
             .partition_point(|&p| self.paths[p.index()] < path);
         self.in_order.insert(place, id);
         let words = path.0.iter().map(|&k| u64::from(k) + 1);
-        // The last word is not a number of a process. Otherwise a word after a name could be taken
-        // for a part of it.
+        // The last word ends the name: no process has this number. Without it, a word that follows
+        // the name in a fingerprint could be taken for a part of the name.
         let words = words.chain([u64::MAX]);
         self.names
             .push(words.fold(Fingerprint::EMPTY, Fingerprint::then));

@@ -77,7 +77,8 @@ pub trait Promises {
     /// these [claims](Execution::interference_claims). To interfere with a step that is possible now means to prevent that it can be
     /// made first. To interfere with a step whose process `waits` means to make the step possible.
     /// The result may be an over-approximation, never an under-approximation. If a possible step
-    /// releases something, no other process can take or release it earlier: see [`Access::delays`].
+    /// releases a lock, steps that take or release the lock do not interfere with it: see
+    /// [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
@@ -351,8 +352,8 @@ pub trait Semantics: Execution {
 /// several branches, and the path records which one.
 pub trait Labelled: Execution {
     /// Returns the path of the event at a position: its branches, and the new program points of its
-    /// process and of those it started. If two processes of one name have made steps of equal paths
-    /// and outcomes, they are at the same place in their code.
+    /// process and of those it started. If a process has made steps with equal paths and outcomes
+    /// in two executions, it is at the same place in its code in both.
     fn path(&self, at: usize) -> Fingerprint;
 
     /// Whether the event at a position took a branch or chose, so that it had an alternative. A

@@ -162,7 +162,7 @@ pub enum RuleRecord {
     Schedule {
         /// One for each thread.
         steps: Vec<StepRecord>,
-        /// Whether some process can continue, if this was a question.
+        /// The question whether some process can continue, if it was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadlock: Option<LeafRecord>,
     },
@@ -356,9 +356,9 @@ pub struct GoalOutcome {
     pub goal: String,
     /// Its status.
     pub status: GoalStatus,
-    /// True if it was also proved that no state of the program deadlocks, false if there is a
-    /// deadlock, null if this was not a question or not decided, or if the goal is not about all
-    /// runs of the program.
+    /// True if it was also proved that no state of the program deadlocks, and false if there is a
+    /// deadlock. Null if this was not asked or not decided, or if the goal is not about all runs of
+    /// the program.
     pub deadlock_free: Option<bool>,
     /// Number of applications of SCHEDULE.
     pub schedules: u64,

@@ -3,6 +3,7 @@
 //! `--format json` prints a [`Record`]. Within one version, fields are only added.
 
 mod covers;
+mod diagnostics;
 mod explanation;
 mod history;
 mod orders;
@@ -19,6 +20,7 @@ use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
 pub use covers::{CoverAnswer, CoverRecord};
+pub use diagnostics::{DiagnosticRecord, MistakesRecord, RelatedRecord, Severity, SpanRecord};
 pub use explanation::{Explanation, NamedStep, OrderedSteps};
 pub use history::{HistoryOperation, ObjectRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
@@ -104,7 +106,7 @@ pub struct Record {
     /// The greatest measured memory of the process, in bytes, if states are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// The sources of the executions, if requested: the most frequent pair first.
+    /// The pairs of places whose races were reversed, if requested, the most frequent first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Vec<ReversedPair>>,
 }
@@ -120,67 +122,6 @@ pub struct ReversedPair {
     pub executions: u64,
 }
 
-/// The output instead of a [`Record`] for a program with mistakes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MistakesRecord {
-    /// [`VERSION`].
-    pub version: u32,
-    /// The file, as given by the user.
-    pub file: String,
-    /// The mistakes, in the order of the text.
-    pub diagnostics: Vec<DiagnosticRecord>,
-}
-
-/// A mistake or a warning, with its place in the source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiagnosticRecord {
-    /// A stable code such as `M0204`; `docs/diagnostics.md` lists them.
-    pub code: String,
-    /// Its severity.
-    pub severity: Severity,
-    /// What is wrong, in one line.
-    pub message: String,
-    /// What was expected at the place.
-    pub label: String,
-    /// Its place; `None` if it is not about the text, for example for a wrong `--set`.
-    pub span: Option<SpanRecord>,
-    /// Other relevant places.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub related: Vec<RelatedRecord>,
-    /// What to do next.
-    pub help: Option<String>,
-}
-
-/// The severity of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The program cannot run.
-    Error,
-    /// The program runs, but probably not as its author intends.
-    Warning,
-}
-
-/// A range of the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SpanRecord {
-    /// The line of its start, from 1.
-    pub line: usize,
-    /// The column of its start, from 1, in characters.
-    pub column: usize,
-    /// Number of characters.
-    pub length: usize,
-}
-
-/// Another place that is relevant for a diagnostic.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RelatedRecord {
-    /// The place.
-    pub span: SpanRecord,
-    /// Why it is relevant.
-    pub message: String,
-}
-
 /// The kinds of violations that an answer is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindsRecord {
@@ -188,7 +129,7 @@ pub struct KindsRecord {
     pub counted: Vec<Kind>,
     /// Those of them that were neither found nor excluded.
     pub open: Vec<Kind>,
-    /// Whether a failure that does not count has halted a process, and so cut it off.
+    /// Whether a failure that does not count has halted a process; then its next steps are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
     /// Kinds that do not count but were met.
@@ -218,10 +159,13 @@ pub struct SolverRecord {
     pub external: u64,
 }
 
+/// The separator between the names of the files of one program, in [`ProgramRecord::file`].
+pub const FILES_JOINED_BY: &str = " + ";
+
 /// The identity of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRecord {
-    /// The file, as given by the user.
+    /// The file, as given by the user; several are joined by [`FILES_JOINED_BY`].
     pub file: String,
     /// A hash of its text and settings; a witness replays only on the same program.
     pub hash: String,
@@ -324,7 +268,7 @@ impl Record {
         self.witnesses.iter().map(|shown| shown.kind).collect()
     }
 
-    /// Marks those of some kinds as open that count and were not found.
+    /// Marks as open those of these kinds that count and were not found.
     pub fn leave_open(&mut self, kinds: Kinds) {
         let left = kinds.without(self.found());
         let kinds = &mut self.kinds;

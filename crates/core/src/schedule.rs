@@ -1,4 +1,5 @@
-//! Schedules: a list of process names, one per step.
+//! Schedules. A schedule lists the process of each step of a run, and the outcomes of the step's
+//! `choose` expressions. So it determines the run.
 
 use std::fmt;
 use std::str::FromStr;

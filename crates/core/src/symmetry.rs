@@ -1,9 +1,10 @@
 //! Symmetry: interchangeable processes of a program.
 //!
 //! Some *members* are interchangeable if every permutation of them is an automorphism of the state
-//! graph: the futures of a permuted state are the futures of the state, with the members renamed.
-//! Groups of members are independent of each other. A member may be several processes at once, such
-//! as the client and the server of one number, and values may name it, such as `owner := me`.
+//! graph: the futures of a permuted state are the futures of the state, with the members renamed. A
+//! program may have several groups of members, and each group can be permuted on its own. A member
+//! may be several processes at once, such as the client and the server of one number, and values
+//! may name it, such as `owner := me`.
 //!
 //! A *labelling* gives each member a number, its label. If the labels of each group are the numbers
 //! of its members in another order, the labelling is a permutation. Other labellings lose
@@ -13,10 +14,9 @@ use crate::{Fingerprint, ProcessId};
 
 /// A program with interchangeable members, in one of its states.
 ///
-/// Members are numbered from 0, group by group. For every permutation p of members
-/// there is a state p·s, which the program can reach if it can reach the state s, and with the
-/// labelling `l ∘ p⁻¹` the state p·s has the same [`image`](Symmetric::image) as s with the
-/// labelling l.
+/// Members are numbered from 0, group by group. For every permutation p of members and every state
+/// s there is a state p·s. The program can reach p·s if it can reach s. With the labelling `l ∘
+/// p⁻¹`, p·s has the same [`image`](Symmetric::image) as s with the labelling l.
 pub trait Symmetric {
     /// Returns the number of members of each group, at least two.
     fn groups(&self) -> &[u32];

@@ -188,7 +188,7 @@ pub struct Counts {
     /// Transitions executed, replays included.
     pub steps: u64,
     /// Distinct states, if the engine merges equal ones. Other commands write other data about
-    /// states under the same key; these are not read.
+    /// states under the same key, which is ignored when a record is read.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -298,7 +298,7 @@ pub enum Kind {
     Property,
     /// A state where no process can continue.
     Deadlock,
-    /// A cycle that the program can follow for ever, without the end of a process that should end.
+    /// A cycle that the program can follow for ever, although one of its processes should end.
     Livelock,
     /// Two runs whose observed results differ.
     Nondeterminism,

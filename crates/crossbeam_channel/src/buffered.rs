@@ -23,7 +23,7 @@ struct State<T> {
     capacity: Option<usize>,
     /// Room that is reserved for messages of selected operations.
     reserved_room: usize,
-    /// Whether all senders and all receivers are gone.
+    /// Whether all senders are gone, and whether all receivers are.
     gone: [bool; 2],
     /// Number of threads that wait at each condition variable.
     waiting: [usize; 2],
@@ -183,8 +183,8 @@ impl<T> Buffered<T> {
         drop(unread);
     }
 
-    /// Performs an operation for a selecting thread, or its first half, unless it would wait or the
-    /// thread does not want it.
+    /// Receives a message for a selecting thread, or reserves room for the message that it will
+    /// send; not if this would have to wait, or if the thread does not want it.
     #[track_caller]
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
         let mut state = self.lock();

@@ -55,7 +55,7 @@ pub(crate) enum Attempt<T> {
     Done(Reserved<T>),
 }
 
-/// The result of an attempt if the channel keeps what was reserved.
+/// The result of an attempt, like [`Attempt`], if the channel keeps what was reserved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tried {
     Waits,
@@ -99,13 +99,13 @@ struct Ticks<T> {
     made: &'static Location<'static>,
 }
 
-/// Number of ticks of a channel that come at any moment. Later ones come when no other thread can
-/// make a step: otherwise a loop that does something at each tick has executions of any length.
+/// Number of ticks of a channel that may come at any moment. Later ones come when no other thread
+/// can make a step: otherwise a loop that does something at each tick has executions of any length.
 const FREE_TICKS: u32 = 2;
 
 /// A channel as a selecting thread sees it, whatever the type of its messages.
 pub(crate) trait Selectable {
-    /// Tries an operation, or its first half.
+    /// Tries a receive, or the first half of a send, which reserves what the second half needs.
     fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
     /// Enlists the thread, unless the operation may be possible now. Returns whether it did.
     fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
@@ -306,7 +306,7 @@ impl<T> Selectable for Channel<T> {
     #[track_caller]
     fn claimed(&self, side: Side, ticket: u64) -> bool {
         match &self.flavor {
-            // The thread was only woken.
+            // A buffered channel only wakes a selecting thread, and reserves nothing for it.
             Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == Tried::Done,
             Flavor::Rendezvous(_) => true,
         }

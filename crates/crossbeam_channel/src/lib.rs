@@ -30,8 +30,8 @@
 //!   thread can make a step, and the summary says so.
 //! - `send` in a `select!` takes its place in the queue when the message is known, not when it
 //!   is selected.
-//! - Ticks are not explored under a memory model, but under sequential consistency, if there are
-//!   more than two.
+//! - A program in which a channel ticks more than twice is explored under sequential consistency,
+//!   because late ticks are refused under a memory model.
 
 mod buffered;
 mod channel;

@@ -20,7 +20,7 @@ struct State<T> {
     parties: [VecDeque<Party<T>>; 2],
     /// The threads of each side that wait until there is a partner.
     observers: [Vec<Watcher>; 2],
-    /// Whether all senders and all receivers are gone.
+    /// Whether all senders are gone, and whether all receivers are.
     gone: [bool; 2],
 }
 
@@ -130,8 +130,8 @@ impl<T> Packet<T> {
         }
     }
 
-    /// Records that the other side is gone, if the thread can be claimed: it must not put a message
-    /// here in between.
+    /// Records that the other side is gone, if the thread can be claimed. Both happen under the
+    /// lock of the packet, so no message is put here in between.
     #[track_caller]
     fn cancel(&self, claim: impl FnOnce() -> bool) {
         let mut content = self.lock();

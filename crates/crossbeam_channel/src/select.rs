@@ -90,8 +90,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Makes a biased one without operations: of several possible operations, it selects the one
-    /// that was added first.
+    /// Makes a biased `Select` without operations: of several possible operations, it selects the
+    /// one that was added first.
     pub fn new_biased() -> Self {
         Self {
             biased: true,

@@ -11,7 +11,7 @@ pub(crate) struct Wait {
     condvar: Condvar,
 }
 
-/// In place of an operation: the thread no longer waits.
+/// The value of `claimed`, in place of an operation, once the thread no longer waits.
 const CLOSED: usize = usize::MAX;
 
 impl Wait {

@@ -61,8 +61,9 @@ pub fn mark_after_include(source: &str, at: Span) -> Result<bool, &str> {
     }
 }
 
-/// Returns the file of a byte of the text, the number of the first line after the last mark before
-/// the byte, and the position at which that line begins.
+/// Finds the last mark before a byte of the text. Returns the name of the file that continues after
+/// the mark, the number of the first line after the mark, and the position at which that line
+/// begins.
 pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     let before = source.get(..start).unwrap_or(source);
     for (at, _) in before.rmatch_indices(MARK) {
@@ -152,13 +153,13 @@ impl Part {
         Some(Span { start, end })
     }
 
-    /// Returns the byte of the whole text where it begins; `None` if it is empty.
+    /// Returns the byte of the whole text where the file begins; `None` if the file is empty.
     pub fn start(&self) -> Option<u32> {
         self.pieces.first().map(|(start, ..)| *start as u32)
     }
 
-    /// Returns the last byte of this file before a byte of the whole text, as a byte of this file:
-    /// before an included file that is the end of the line that includes it.
+    /// Returns the last byte of this file before a byte of the whole text, as a byte of this file.
+    /// For the first byte of an included file, this is the end of the line that includes it.
     ///
     /// ```
     /// use mazurka_diagnostics::{mark, parts};

@@ -7,9 +7,9 @@
 //! | `drive` | the parts common to all searches: the loop ([`driver`]), limits, findings, workers |
 //! | `relations` | relations between steps: conflicts, happens-before, races and their reversals |
 //! | `algorithms` | the choice of the next process: one algorithm, one file or folder |
-//! | `witness` | readable runs, and the two steps in them that matter |
+//! | `witness` | readable runs, and the two steps that decide how each ends |
 //! | `unfold` | nets instead of trees of runs |
-//! | `fagiani` | orders of labels instead of states |
+//! | `fagiani` | executions found by permuting the recorded steps of another one |
 //! | `sympaths` | symbolic states, merged by their paths |
 //!
 //! `algorithms` uses `relations`, and both use small parts of `drive` (tables, sets of

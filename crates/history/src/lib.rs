@@ -1,9 +1,9 @@
 //! Histories of a concurrent object, and the decision whether they are linearizable.
 //!
-//! A [`History`] consists of the operations that were called on an object, their results, and the
-//! relation which operation ended before which other operation was called. It is *linearizable* if
-//! its operations could have run one after the other, in an order that respects this relation, with
-//! the same results ([`History::linearize`]).
+//! A [`History`] consists of the operations that were called on an object, their results, and a
+//! relation: which operations had ended when an operation was called. It is *linearizable* if its
+//! operations could have run one after the other, in an order that respects this relation, with the
+//! same results ([`History::linearize`]).
 //!
 //! ```
 //! use mazurka_history::{History, Verdict};

@@ -1,4 +1,5 @@
-//! The `.maz` language: syntax, diagnostics, checking, semantics.
+//! The `.maz` language: its syntax, its checker, its compiler, and the machines that run its
+//! programs.
 //!
 //! [`load`] reads a program and returns either a checked [`hir::Program`] or every mistake
 //! in the file:

@@ -1,4 +1,5 @@
-//! The symbols that a text declares, and their mentions, for editors.
+//! The symbols that a text declares, and the places that mention them: for renaming, "go to
+//! definition" and the outline in editors.
 //!
 //! Names are resolved in the syntax tree, so a program with mistakes has symbols too, for the parts
 //! that can be parsed. Fields with the same name are one symbol, even in different structs: they
@@ -196,7 +197,7 @@ impl<'s> NameResolver<'s> {
         symbol
     }
 
-    /// Adds a symbol and binds its name in the current scope.
+    /// Adds a symbol, and makes its name refer to it in the current scope.
     fn bind(&mut self, name: Name<'s>, kind: SymbolKind) -> usize {
         let symbol = self.add(name.text, kind, name.span);
         if let Some(scope) = self.scopes.last_mut() {

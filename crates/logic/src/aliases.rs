@@ -1,16 +1,19 @@
-//! Goals reached by steps on different elements of an array: SymPaths paper, section 6.1.
+//! Closes goals that are reached by steps on different elements of an array in another order:
+//! SymPaths paper, section 6.1.
 //!
 //! | paper | here |
 //! |---|---|
 //! | "aliasing information encoded by the symbolic path" | the condition of the goal, and Γ |
 //! | ev₁ ~ ev₂ | [`Search::commute`]: their elements differ whenever the condition holds |
 //!
-//! A step claims the whole array if it is not known syntactically which element it touches, so POR
-//! keeps `a[i] := 1` and `a[j] := 2` in order. If the condition of a goal implies that `i` and `j`
-//! differ, the goals after the two orders are equivalent, although their texts differ. Such a goal
-//! is closed by BACK: the proof contains the questions whether the assumptions and values of the
-//! other goal follow. So soundness does not depend on the test in this module. The test only
-//! selects the goals to compare, in the same way as symbolic execution selects the states to merge
+//! If the text of an index does not show which element a step touches, the step claims the whole
+//! array. So partial order reduction keeps both orders of `a[i] := 1` and `a[j] := 2`. If the
+//! condition of a goal implies that `i` and `j` differ, the goals after the two orders are
+//! equivalent, although their terms differ. The second goal is then closed by BACK, and the proof
+//! contains the questions whether the assumptions and values of the first goal follow.
+//!
+//! So soundness does not depend on the test in this module, which only selects the goals to
+//! compare. It selects them as symbolic execution selects the states to merge
 //! (`explore/src/sympaths`), so that there are as many goals as states (Lemma 2).
 
 use mazurka_core::{Access, Event};
@@ -20,11 +23,11 @@ use rustc_hash::FxHashMap;
 use crate::fol::{Fol, Truth, decide};
 use crate::search::{AppliedRule, Search};
 
-/// A shared cell that a step touched. If the element was not known syntactically, it is the whole
-/// array with the index.
+/// An access of a step to a shared cell. If the index is a term, it is an access to the whole
+/// array, together with this term.
 pub(crate) type Touched = (Access, Option<Term>);
 
-/// Goals by context, segment and the points of their threads.
+/// Goals, by their context, their segment, and the points of their threads.
 pub(crate) type ByPoints = FxHashMap<(usize, usize, u64), Vec<usize>>;
 
 impl Search<'_, '_> {
@@ -39,8 +42,8 @@ impl Search<'_, '_> {
         let met = self.by_points.get(&key).cloned().unwrap_or_default();
         for to in met {
             let other = &self.goals[to];
-            // If the other goal were itself closed by a goal, a cycle without a step would be
-            // possible.
+            // If the other goal were itself closed by another goal, there could be a cycle without
+            // a step.
             let rests = matches!(
                 other.by,
                 AppliedRule::Schedule { .. } | AppliedRule::Reduce { .. }

@@ -1,4 +1,5 @@
-//! The accesses that a path through a step may make. They decide which steps commute (errata E2).
+//! Computes the claims of a step: the accesses that any path through the step may make. They decide
+//! which steps commute (errata E2).
 //!
 //! A single element is claimed only if its index is fixed when the step begins: a constant, or an
 //! expression over locals that the step does not change. Otherwise the whole array is claimed.
@@ -20,7 +21,8 @@ struct ClaimWalk<'a, 'p> {
     thread: &'a Thread<'p>,
     terms: &'a Terms,
     claims: Claims,
-    /// The cells that the step reads, vars(e), including those that it also writes.
+    /// The cells that the step reads (vars(e) of its expressions), including those that it also
+    /// writes.
     reads: Claims,
     /// The locals that the step may change before it uses them. In the frame of a called procedure,
     /// all locals count as changed.
@@ -29,14 +31,15 @@ struct ClaimWalk<'a, 'p> {
     calls: Vec<u32>,
 }
 
-/// Returns the first cell of the locks. The cells of the invariants follow those of the locks.
+/// Returns the first cell of the locks, which follow the variables. The pseudo-cells of the
+/// invariants follow the locks.
 pub(crate) fn lock_base(layout: &Layout) -> usize {
     layout.cells
 }
 
-/// Returns the cells that the next step of a thread may touch, and the cells that it may read: the
-/// write and read sets of an event. The read set contains vars(e), including cells that are also
-/// written.
+/// Returns the cells that the next step of a thread may touch, and those that it may read. From
+/// these come the write set and the read set of an event. A cell that is read and written is in
+/// both.
 pub(crate) fn claims<'p>(
     program: &'p Program,
     shared: &Shared<'p>,
@@ -255,7 +258,7 @@ impl<'p> ClaimWalk<'_, 'p> {
     fn claim(&mut self, kind: AccessKind, (first, len): (usize, usize), at: Option<usize>) {
         let access = match at {
             Some(at) if at < len => Access::new(kind, (first + at) as u32),
-            // An index out of bounds fails and touches nothing.
+            // An index out of bounds is a failure, and no element is touched.
             Some(_) => return,
             None => Access::new(kind, first as u32).over(len as u32),
         };

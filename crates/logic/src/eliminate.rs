@@ -1,25 +1,26 @@
 //! Eliminates boxes for which the calculus has no rule: under `!`, `exists` or `<==>`, left of
 //! `==>`, or on both sides of `||`. Definition 5 of the SymPaths paper allows boxes everywhere.
 //!
-//! The rules of the calculus handle a box if it is the outermost operator on the right of a
-//! sequent. A box elsewhere is replaced by its meaning. Symbolic execution yields the final
-//! symbolic states ⟨σₖ, φₖ, ∅⟩ of Σ, and by Theorems 2 and 3 of the paper
+//! The rules of the calculus apply to a box only if it is the outermost operator on the right of a
+//! sequent. Any other box is replaced by a formula without boxes. Symbolic execution of Σ yields
+//! its final symbolic states ⟨σₖ, φₖ, ∅⟩. By Theorems 2 and 3 of the paper, if there are finitely
+//! many of them,
 //!
 //! \[Σ\]Ψ ⟺ ⋀ₖ (⌈φₖ⌉ → {σₖ}Ψ)
 //!
-//! if there are finitely many. The outcomes and inputs of the processes range over all values: each
-//! is a quantified variable around the conjunction. The conditions of assertions, indices,
-//! divisions and invariants belong to the box, as they do in the calculus. A diamond is about runs
-//! that end, and a run that fails does not end: if an obligation or an invariant is violated, there
-//! is no final state, and
+//! The outcomes and inputs of the processes may have any values, so each becomes a quantified
+//! variable around the conjunction. As in the calculus, the box also says that assertions and
+//! invariants hold and that indices and divisions do not fail. A diamond is about runs that end,
+//! and a run that fails does not end. So if an obligation or an invariant is violated, the run has
+//! no final state, and
 //!
 //! ⟨Σ⟩Ψ ⟺ ⋁ₖ (⌈φₖ⌉ ∧ {σₖ}Ψ)
 //!
-//! which is equivalent to ¬\[Σ\]¬Ψ only if no run fails.
+//! This is equivalent to ¬\[Σ\]¬Ψ only if no run fails.
 //!
-//! This decides a formula without a proof. A box with too many states, or with a loop that does not
-//! terminate, leaves the formula open. States that are reached by commuting steps in different
-//! orders have equal terms, and are expanded once.
+//! A formula is decided in this way without a proof that could be checked. If a box has too many
+//! states, or a loop without an end, the formula remains open. If commuting steps in different
+//! orders lead to states with equal terms, only one of these states is expanded.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -53,9 +54,10 @@ pub(crate) struct Eliminate<'e, 'p> {
     names: u32,
     /// The number of expanded states.
     states: usize,
-    /// For each variable of a `choose`, bounds of its outcomes; `None` if they are unknown or too
-    /// far apart. The choices of a process are numbered along its path, so on another path the same
-    /// variable may belong to a `choose` with other bounds. The bounds include those of all paths.
+    /// For each variable of a `choose`, the bounds of its outcomes, or `None` if they are unknown
+    /// or too far apart. The choices of a process are numbered along its path, so on different
+    /// paths one variable may belong to different `choose` expressions. The bounds then cover all
+    /// of them.
     ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 
@@ -64,12 +66,12 @@ pub(crate) struct Eliminate<'e, 'p> {
 struct RunFacts {
     /// Whether the formula is a box, not a diamond.
     boxed: bool,
-    /// Whether the formula itself is meant, not its negation.
+    /// Whether the formula itself is needed. Otherwise its negation is.
     holds: bool,
 }
 
 impl RunFacts {
-    /// Whether all runs must satisfy a condition, not only some run.
+    /// Whether the formula is about all runs. Otherwise it is about some run.
     fn of_all(self) -> bool {
         self.boxed == self.holds
     }
@@ -297,7 +299,8 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         let made = made.map_err(|StepTooLarge(process)| {
             format!("a step of process {process} does too much, or has too many ways to go")
         })?;
-        // The states after the step assume that the obligations hold. A diamond needs nothing else.
+        // The states after the step assume that the obligations hold, which is all that a diamond
+        // needs.
         for Obligation {
             known,
             must: obligation,

@@ -1,4 +1,5 @@
-//! Evaluates expressions in a state to terms.
+//! Evaluates expressions in a state to terms. It also collects what a step must show (obligations,
+//! for example that a divisor is not 0) and the cells that it touches.
 
 use std::rc::Rc;
 
@@ -41,7 +42,8 @@ pub(crate) struct Eval<'a, 'p> {
     pub thread: usize,
     /// The name of the thread, which is part of the names of its outcomes and inputs.
     pub name: String,
-    /// The current assumptions, such as the left side of `&&`.
+    /// The assumptions under which the current part of the expression is evaluated, such as the
+    /// left side of `&&` for its right side.
     pub when: Vec<Term>,
     pub obligations: &'a mut Vec<Obligation>,
     /// The chosen values, each with its lower and upper bound.
@@ -208,7 +210,7 @@ impl Eval<'_, '_> {
                 what,
                 span,
             });
-            // The condition is assumed from here on, because the proof shows that it holds.
+            // From here on the condition is assumed, because the proof must show that it holds.
             let mut known = must;
             for &when in self.when.iter().rev() {
                 let not = self.terms.not(when);

@@ -1,9 +1,10 @@
-//! First-order formulas about one state, and their decision.
+//! First-order formulas about one state ([`Fol`]): how formulas are split into them, and how the
+//! solver decides them.
 //!
-//! A sequent Γ ⇒ Ψ holds iff Γ and ¬Ψ cannot hold together. Negations are pushed inwards, so that a
-//! question is a combination of conditions with `and`, `or` and quantifiers. A variable bound by an
-//! `exists` that is under no `forall` becomes a fresh constant. A `forall` over `bool` becomes two
-//! cases; any other `forall` needs a solver that supports quantifiers.
+//! A sequent Γ ⇒ Ψ holds if and only if Γ and ¬Ψ cannot hold together. Negations are pushed
+//! inwards, so that a question is a combination of conditions with `and`, `or` and quantifiers. A
+//! variable bound by an `exists` that is under no `forall` becomes a fresh constant. A `forall`
+//! over `bool` becomes two cases; any other `forall` needs a solver that supports quantifiers.
 
 use std::rc::Rc;
 
@@ -15,7 +16,7 @@ use crate::eval::Eval;
 use crate::pool::{FrameRef, Layout, State, Thread, sort};
 use crate::sequent::Context;
 
-/// A formula about one state; negations occur only inside conditions.
+/// A formula about one state. Only the conditions in it may contain negations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fol {
     Term(Term),
@@ -43,10 +44,10 @@ pub(crate) enum Truth {
 )]
 pub struct Misplaced;
 
-/// A part of a formula; all parts must hold.
+/// One of the parts that a formula is split into. The formula holds if all parts do.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// A question: Γ and the denied formula must not hold together.
+    /// A question: it must be impossible that Γ and the denied formula hold together.
     Leaf { known: Vec<Fol>, denied: Fol },
     /// Γ ⇒ {σ}\[Σ\]Ψ: its context, and σ.
     Box(Context, Vec<Term>),
@@ -70,7 +71,8 @@ impl Lower<'_> {
         self.terms.variable(Kind::Initial, &name, sort(ty))
     }
 
-    /// Returns the condition that an expression is true and its evaluation does not fail.
+    /// Returns the condition under which the evaluation of an expression does not fail and gives
+    /// true.
     pub fn condition(&mut self, expr: &Expr, cells: &[Term], bound: &[Term]) -> Term {
         let (value, must) = self.value(expr, cells, bound);
         self.terms.and(must, value)
@@ -350,8 +352,8 @@ pub(crate) fn decide(
 
 const TOO_DEEP: &str = "quantifiers are nested in a way that is not passed on to a solver";
 
-/// Whether a formula has an `exists` under a `forall`, so that the value of the former may depend
-/// on the latter.
+/// Whether a formula has an `exists` under a `forall`. Its value may depend on the variable of the
+/// `forall`.
 fn has_exists_under_forall(formula: &Fol) -> bool {
     match formula {
         Fol::ForAll(_, inner) => has_exists(inner),
@@ -373,7 +375,7 @@ fn ground(terms: &mut Terms, formula: &Fol) -> Option<Term> {
         }
         Fol::Exists(_, inner) => ground(terms, inner)?,
         Fol::ForAll(variable, inner) => {
-            // In each case an `exists` may have another value.
+            // An `exists` inside may have a different value in each case.
             if terms.sort(*variable) != mazurka_smt::Sort::Bool || has_exists(inner) {
                 return None;
             }

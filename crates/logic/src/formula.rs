@@ -44,10 +44,11 @@ pub enum Formula {
     /// ∃x·Ψ
     Exists(String, Type, Box<Formula>),
     /// \[Σ\]Ψ: after these processes are started together, Ψ holds in every state in which they
-    /// have ended. Numbers beyond those of the program's processes are copies, see [`with_copies`].
+    /// have ended. The processes are given by number; a number beyond those of the program is a
+    /// copy of a process ([`with_copies`]).
     Box(Vec<usize>, Box<Formula>),
-    /// ⟨Σ⟩Ψ: Ψ holds at the end of some run of these processes on which nothing fails. It is not
-    /// ¬\[Σ\]¬Ψ, because a box is also false if a run fails.
+    /// ⟨Σ⟩Ψ: some run of these processes ends without a failure in a state with Ψ. This differs
+    /// from ¬\[Σ\]¬Ψ, because a box is also false if a run fails.
     Diamond(Vec<usize>, Box<Formula>),
     /// {σ}Ψ
     Update(Vec<(Place, Expr)>, Box<Formula>),

@@ -1,30 +1,32 @@
-//! Loops without bounds: repeated goals, and invariants (SymPaths paper, end of section 4.3, and
-//! errata E10).
+//! Loops without bounds: proofs that return to an earlier goal, and invariants of loops (SymPaths
+//! paper, end of section 4.3, and errata E10).
 //!
 //! Two rules make proofs of unbounded loops finite; with them, proofs are graphs with cycles.
-//! *Generalise* replaces values by fresh constants. It keeps only these assumptions: the invariants
+//! *Generalise* replaces some values by fresh constants. The new goal assumes only the invariants
 //! of loops whose test is the next step of a thread, the file's invariants, and the conditions on
-//! values that are not replaced. Its premise is that these invariants hold in the goal. *Back*
-//! closes a goal that is an instance of an earlier goal: both are at the same points, and the
-//! assumptions of the earlier goal hold.
+//! values that are not replaced. To apply the rule, the proof must show that these invariants hold
+//! in the goal. *Back* closes a goal that is an instance of an earlier goal: both are at the same
+//! points, and the assumptions of the earlier goal hold.
 //!
-//! Each rule is sound by itself: a goal follows from a more general goal. Cycles are sound, too.
-//! Suppose some goal of the graph were false, so that an execution from it ends in a state without
-//! Ψ. Take a shortest such execution. For every rule except SCHEDULE, the same execution starts
-//! from one of its resulting goals, and these rules alone form no cycle: in a goal reached by
-//! *generalise* or *back*, either SCHEDULE is applied or every thread has ended. In the second case
-//! the resulting boxes are in inner contexts, and no rule leads back from there. For SCHEDULE, an
-//! execution with one step less starts from a resulting goal. This contradicts the choice of a
-//! shortest execution. So the proof shows that an invariant holds on entry, is preserved by the
-//! body, and is stable under the steps of all other threads while its thread is before the test:
-//! each of these paths returns to a goal that assumes the invariant. An invariant is assumed only
-//! after it was shown, so a wrong invariant leaves a goal open and proves nothing.
+//! Each rule is sound by itself: a goal follows from a more general goal. Cycles are sound too.
+//! Suppose that some goal of the graph is false: an execution from it ends in a state without Ψ.
+//! Choose the goal and the execution so that the execution is as short as possible. If the rule of
+//! this goal is not SCHEDULE, the same execution starts from one of the goals that the rule yields.
+//! Such rules alone form no cycle: to a goal reached by *generalise* or *back*, either SCHEDULE is
+//! applied, or every thread has ended, the remaining boxes are in inner contexts, and no rule leads
+//! back from there. So at some point SCHEDULE is applied, and an execution that is one step shorter
+//! starts from one of the goals that it yields. This contradicts the choice.
 //!
-//! A heuristic decides when to generalise. It does not affect soundness. A goal is generalised if a
-//! thread is before the test of a loop with an invariant, and the path has been at the same points
-//! since the last generalised goal. The values that have changed since the earlier goal at these
-//! points are replaced. If further values change in the next round, they are replaced, too. The
-//! number of values is finite, so this terminates.
+//! So a proof shows three things about an invariant of a loop: it holds on entry, the body
+//! preserves it, and the steps of all other threads preserve it while its thread is before the
+//! test. Each of these paths returns to a goal that assumes the invariant. An invariant is assumed
+//! only after it was shown, so a wrong invariant leaves a goal open and proves nothing.
+//!
+//! A heuristic decides when to generalise; soundness does not depend on it. A goal is generalised
+//! if a thread is before the test of a loop with an invariant, and an earlier goal of the path,
+//! after the last generalised goal, was at the same points. The values that have changed since this
+//! earlier goal are replaced. If further values change in the next round, they are replaced as
+//! well. The number of values is finite, so this ends.
 
 use mazurka_lang::hir::{Expr, ExprKind, Program, Stmt, StmtKind};
 use mazurka_smt::{Kind, Term, Terms};
@@ -37,8 +39,8 @@ use crate::sequent::{Leaf, Subject};
 use crate::world::loop_invariants;
 
 impl<'p> Search<'p, '_> {
-    /// Handles loops: leads back to an earlier goal that covers this goal, or generalises this
-    /// goal.
+    /// Applies the rules for loops: leads back to an earlier goal that is more general, or
+    /// generalises this goal.
     pub fn handle_loops(&mut self, at: usize) -> Option<AppliedRule> {
         if !self.endless {
             return None;
@@ -87,8 +89,9 @@ impl<'p> Search<'p, '_> {
                 all.sort_unstable();
                 all.dedup();
                 if all == goal.changed && changed.is_none() {
-                    // All values that differ are already replaced, so the assumptions of that goal
-                    // do not hold in this goal.
+                    // All values that differ are already replaced. So the earlier goal does not
+                    // cover this goal, because its assumptions do not follow: record the failed
+                    // questions.
                     let at = failed.iter().position(|(to, _)| *to == earlier)?;
                     let (to, leaves) = failed.swap_remove(at);
                     return Some(AppliedRule::Back { leaves, to });
@@ -115,8 +118,8 @@ impl<'p> Search<'p, '_> {
         Some(self.generalise(at, changed))
     }
 
-    /// Whether calls or starts of processes are nested too deeply. With endless recursion, a path
-    /// never returns to the same points.
+    /// Whether calls or starts of processes are nested too deeply. A path with endless recursion
+    /// never returns to the same points, so only this limit ends it.
     pub fn too_deep(&self, at: usize) -> bool {
         let most = self.world.program.procedures.len() + self.options.unfold as usize;
         self.goals[at].state.threads.iter().any(|thread| {
@@ -154,8 +157,8 @@ impl<'p> Search<'p, '_> {
         rounds > self.options.unfold
     }
 
-    /// Whether a goal may be closed by another goal. With reduction, any goal may close it. Without
-    /// reduction, goals on different paths stay separate, so only a goal on its path may close it.
+    /// Whether another goal may close this goal. With reduction any goal may. Without reduction,
+    /// goals on different paths stay separate, so only a goal on the same path may.
     fn may_lead_to(&self, at: usize, to: usize) -> bool {
         let up = |at: &usize| self.goals[*at].parent;
         self.options.reduce || std::iter::successors(Some(at), up).any(|above| above == to)

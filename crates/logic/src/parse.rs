@@ -23,8 +23,8 @@ pub struct FormulaError {
 
 type Parse<T> = Result<T, FormulaError>;
 
-/// The most processes in one box. A limit is needed because each copy of one process copies all
-/// processes.
+/// The most processes in one box. The limit is needed because one more copy of a process in a box
+/// copies all processes of the program.
 const MOST_IN_A_BOX: usize = 1000;
 
 /// The deepest nesting, so that recursion does not overflow the stack.
@@ -44,8 +44,8 @@ pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
     parse_over(text, program, program.processes.len())
 }
 
-/// Parses like `parse`, but `[*]` means the first `all` processes of a program. Other processes can
-/// be named only by their numbers.
+/// Parses like `parse`, but `[*]` means only the first `all` processes of a program. The other
+/// processes have no names and are given by number.
 pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,
@@ -386,7 +386,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// Parses `forall x. f` over a variable of the program as `forall k. {x := k} f`.
+    /// Parses `forall x. f`, where `x` is a variable of the program, as `forall k. {x := k} f`.
     fn over_variable(&mut self, quantifier: &str, at: usize, start: Span) -> Parse<Operand> {
         let var = &self.program.vars[at];
         if var.len.is_some() {
@@ -404,7 +404,8 @@ impl<'t> Parser<'t, '_> {
             });
         }
         self.expect(".")?;
-        // A text cannot contain this name, so `x` in the formula means the variable of the program.
+        // No text can contain this name, so `x` in the formula still means the variable of the
+        // program.
         let name = format!("{} again", var.name);
         let value = Expr {
             kind: ExprKind::Local(LocalId(self.bound.len() as u32)),

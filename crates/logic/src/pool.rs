@@ -17,8 +17,8 @@ use mazurka_lang::shared::Shared;
 use mazurka_smt::{Kind, Sort, Term, Terms};
 use rustc_hash::FxHasher;
 
-/// An item of the remaining work of a thread. Statements are identified by their place in the
-/// program.
+/// An item of the remaining work of a thread. Two items are equal if they hold the same statement
+/// at the same place of the program.
 #[derive(Clone, Debug)]
 pub(crate) enum WorkItem<'p> {
     /// Execute this statement.
@@ -56,9 +56,9 @@ pub(crate) struct Thread<'p> {
     pub locals: Vec<Term>,
     /// The number of processes that it has spawned.
     pub children: u32,
-    /// The number of its outcomes of `choose`.
+    /// The number of `choose` expressions that it has evaluated.
     pub asked: u32,
-    /// The number of its inputs.
+    /// The number of inputs that it has read.
     pub inputs: u32,
     /// The number of boxes around the box in which the thread runs. The outcomes and inputs of
     /// different boxes have different variables.
@@ -154,8 +154,8 @@ pub(crate) fn filled(mut args: Vec<Term>, frame: &Frame) -> Vec<Term> {
     args
 }
 
-/// Returns the number of rounds that a bounded loop has left. It is a constant, because it is set
-/// when the loop is entered.
+/// Returns the number of rounds that a bounded loop has left. The counter is always a constant: it
+/// is set when the loop is entered, and counts down.
 pub(crate) fn rounds_left(thread: &Thread<'_>, counter: LocalId, terms: &Terms) -> i64 {
     terms.value(thread.get(counter)).unwrap_or(0)
 }
@@ -192,8 +192,8 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     })
 }
 
-/// Whether an item is a step, not local work or an item that contains steps. The test of a loop
-/// with an invariant is a step even if it reads only locals; this step touches nothing.
+/// Whether an item is a step. Local work is not, nor is an item that contains steps, such as a
+/// block. The test of a loop with an invariant is always a step, even if it reads only locals.
 pub(crate) fn is_step(item: &WorkItem<'_>, shared: &Shared<'_>) -> bool {
     match item {
         WorkItem::Round(_) | WorkItem::Count(_) | WorkItem::Return(..) => false,
@@ -216,7 +216,7 @@ pub(crate) fn is_step(item: &WorkItem<'_>, shared: &Shared<'_>) -> bool {
     }
 }
 
-/// A frame, identified by its place in the program.
+/// A reference to a frame. Two references are equal if they refer to the same frame of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameRef<'p>(pub &'p Frame);
 
@@ -226,7 +226,7 @@ impl PartialEq for FrameRef<'_> {
     }
 }
 
-/// The part of a sequent before its box, without Γ.
+/// The state of a sequent: everything before its box except Γ.
 #[derive(Clone, Debug)]
 pub(crate) struct State<'p> {
     pub cells: Vec<Term>,

@@ -1,4 +1,5 @@
-//! Proves the properties that a program states, or a formula about it.
+//! Searches for a proof of a formula, or of what the file states by `ensures`, and reports the
+//! outcome: the proof, its open goals and its refuted questions.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,7 +27,8 @@ pub struct Outcome {
     pub deadlock_free: DeadlockFree,
     /// The first few open goals, with reasons.
     pub open: Vec<OpenGoal>,
-    /// The first few refuted questions. Questions with executions of the program come first.
+    /// The first few refuted questions. Those whose values belong to an execution of the program
+    /// come first.
     pub refutations: Vec<Refutation>,
     /// The limits that cut the search short.
     pub bounds: Vec<Bound>,
@@ -88,12 +90,12 @@ pub struct Theorem<'a> {
 /// The most open goals that are reported.
 const MOST_OPEN: usize = 5;
 
-/// The most goals that are written after a search was broken off.
+/// The most goals that are written if the search was broken off.
 const MOST_OF_CUT: usize = 1000;
 
 /// Whether some initial values satisfy the `requires` of the program. The error is the reason why
-/// that is unknown. Without such values every goal could be proved, which would show nothing about
-/// the program.
+/// this is unknown. If there are no such values, every goal can be proved, which shows nothing
+/// about the program.
 pub fn can_start(theorem: &Theorem<'_>, solver: &mut dyn Solver) -> Result<bool, mazurka_smt::Why> {
     let mut world = World::new(theorem);
     let cells = initial_cells(theorem.program, &mut world.terms);
@@ -141,8 +143,8 @@ impl<'p> Search<'p, '_> {
         };
         let (goals, too_long) = match () {
             () if !self.options.write => (Vec::new(), None),
-            // A search that was broken off yields no proof, so only a readable number of goals is
-            // written.
+            // A search that was broken off yields no complete proof, so only as many goals are
+            // written as a reader may look at.
             () if cut => (
                 self.record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
                     .0,

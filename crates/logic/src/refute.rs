@@ -1,10 +1,12 @@
-//! Refuted questions, and the check that the formula is false for their values.
+//! Turns refuted questions into evidence, and checks that the formula is false for the values of
+//! the evidence.
 //!
-//! A question of the proof is refuted by values, a model. The model becomes evidence in two steps.
-//! [`Search::refutations`] extracts from the model the initial values and, for each box on the
-//! path, the schedule of its run and the values of its inputs. [`falsify`] then evaluates the
-//! formula with these numbers alone, by Definition 6 of the SymPaths paper; for a box it calls a
-//! function that runs the processes. It does not rely on the proof search.
+//! The solver refutes a question of the proof by a model: values for which the question fails. The
+//! model becomes evidence in two steps. [`Search::refutations`] extracts from the model the initial
+//! values and, for each box on the path, the schedule of its run and the values of its inputs.
+//! [`falsify`] then evaluates the formula with these numbers, by Definition 6 of the SymPaths
+//! paper. For a box it calls a function that runs the processes. So the evidence does not rely on
+//! the proof search.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -34,8 +36,8 @@ pub struct Refutation {
     pub values: Vec<(String, String)>,
     /// The values of the variables that quantifiers bind, by their names in the formula.
     pub bound: Vec<(String, i64)>,
-    /// Whether this is an execution of the program. If it is not, an invariant is too weak or does
-    /// not hold.
+    /// Whether the values belong to an execution of the program. If they do not, an invariant is
+    /// too weak or does not hold.
     pub concrete: bool,
     /// Whether the question is about a deadlock.
     pub deadlock: bool,
@@ -57,7 +59,7 @@ pub enum BoxRunResult {
     Wrong,
     /// All processes ended, with these values of the shared cells.
     Ended(Vec<i64>),
-    /// The run shows neither of these.
+    /// Anything else, for example a run that reaches a limit.
     Otherwise,
 }
 
@@ -90,7 +92,7 @@ impl Search<'_, '_> {
             if let (Some(parent), Some(process)) = (goal.parent, goal.process) {
                 steps.extend(self.scheduled(parent, process, model));
             }
-            // A goal without a step before it is the start of a box or a generalised goal.
+            // A goal to which no step leads is the start of a box or a generalised goal.
             if goal.process.is_none() && goal.changed.is_empty() {
                 steps.reverse();
                 let depth = self.contexts[goal.context].depth;
@@ -178,8 +180,8 @@ impl Search<'_, '_> {
             })
             .filter(|(number, _)| *number >= thread.asked)
             .collect();
-        // On other paths, the choice with this number may have another type. The model has the
-        // value of this path.
+        // On another path the choice with this number may have another type, and the model may lack
+        // a value for it. Prefer the one with a value.
         chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
         chosen.dedup_by_key(|(number, _)| *number);
         let chosen = chosen

@@ -1,4 +1,5 @@
-//! Renders goals as text, for proof files and reports.
+//! Renders goals, sequents and questions as text, for proof files and reports. The checker renders
+//! them again and compares the texts, so they must not depend on the search.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -63,7 +64,8 @@ impl Names<'_, '_> {
     }
 
     pub fn event(&self, event: &Event) -> EventRecord {
-        // Reads are stored separately, because a claim to write includes a claim to read.
+        // Reads are stored separately, because the claim of a write does not say whether the cell
+        // is also read.
         let names = |writes: bool| {
             let accesses = if writes {
                 event.claims.iter()
@@ -212,7 +214,7 @@ impl Names<'_, '_> {
     pub fn substitution(&self, state: &State<'_>) -> Vec<(String, String)> {
         let pairs = self.places(state).into_iter().zip(state.values());
         let shown = pairs.map(|(name, term)| (name, self.terms.show(term)));
-        // The hidden limit of a `for` is omitted.
+        // Omit the hidden limit of a `for`.
         let plain = |(name, value): &(String, String)| name != value && !name.contains(".$limit");
         shown.filter(plain).collect()
     }

@@ -1,7 +1,7 @@
-//! A summary of the processed goals of a search, recorded during the search.
+//! [`GoalResults`]: a summary of the goals that a search has processed, made while it runs.
 //!
-//! A search that is broken off may have millions of goals, and a pass over all of them would take
-//! too long after the limit was reached.
+//! A search that is broken off may have millions of goals. After the limit was reached, there is no
+//! time for a pass over all of them.
 
 use mazurka_core::Bound;
 

@@ -15,9 +15,9 @@
 //!
 //! Loops are handled in `loops.rs`.
 //!
-//! Deviations: merging also compares the values, so that it does not depend on fingerprints.
-//! Obligations that the paper's language does not have (assertions, indices, divisions, the file's
-//! invariants) are leaves of the step that incurs them.
+//! Deviations: goals with equal fingerprints are merged only if their values are equal too. The
+//! language of the paper has no assertions, indices, divisions or invariants of the file. Here the
+//! questions about these are leaves of the step that they belong to.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -52,9 +52,9 @@ pub(crate) struct Goal<'p> {
     pub parent: Option<usize>,
     /// The process that made the step to this goal.
     pub process: Option<ProcessId>,
-    /// The cells that the step to this goal touched, on any of its branches.
+    /// The cells that the step to this goal has touched, on all branches of the step.
     pub touched: Rc<[Touched]>,
-    /// Whether a step of its path touched an element that was not known syntactically.
+    /// Whether a step of its path has touched an element whose index is not a constant.
     pub elements: bool,
     /// For a generalised goal, the positions of the values that were replaced.
     pub changed: Vec<usize>,
@@ -166,7 +166,7 @@ pub(crate) struct Search<'p, 's> {
     /// Whether one of the boxes includes all runs of the program.
     pub whole: bool,
     queue: VecDeque<usize>,
-    /// Summary of the goals that were processed.
+    /// The summary of the goals that were processed.
     pub results: GoalResults,
     /// The number of goals that were merged.
     pub merged: u64,
@@ -256,8 +256,8 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// Whether a part is a box over all processes that starts in all initial states of the program.
-    /// After an update, under a premise or without some process, a property of the states of the
-    /// box need not hold in all states of the program.
+    /// Only such a box says something about all states of the program. A box after an update, under
+    /// a premise or without some process does not.
     fn is_whole(&mut self, part: &Part) -> bool {
         let Part::Box(context, cells) = part else {
             return false;
@@ -346,7 +346,8 @@ impl<'p, 's> Search<'p, 's> {
         at
     }
 
-    /// Decides whether Γ and the condition exclude the denied formula.
+    /// Asks whether Γ, the condition and the denied formula can hold together. The question is
+    /// proved if they cannot.
     fn ask(&mut self, what: Subject, known: &[Fol], condition: Vec<Term>, denied: Fol) -> Leaf {
         let truth = decide(
             &mut self.world.terms,
@@ -554,8 +555,8 @@ impl<'p, 's> Search<'p, 's> {
         goals.filter_map(|at| self.goals[at].event.as_ref())
     }
 
-    /// Returns the trace of the path of a goal. It is computed for each goal that is scheduled,
-    /// because traces stored for all goals would take most of the memory.
+    /// Returns the trace of the path of a goal. It is computed when the goal is scheduled: stored
+    /// for all goals, the traces would take most of the memory.
     fn hasher(&self, at: usize) -> TraceHasher {
         let path: Vec<&Event> = self.path(at).collect();
         let mut hasher = TraceHasher::new();
@@ -565,7 +566,8 @@ impl<'p, 's> Search<'p, 's> {
         hasher
     }
 
-    /// Adds the goal after a step, and merges it with a known goal if possible. Returns its number.
+    /// Adds the goal after a step, and merges it with a known goal if possible. Returns the number
+    /// of the new goal.
     fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
         let parent = &self.goals[from];
         let (context, segment) = (parent.context, parent.segment);
@@ -642,8 +644,7 @@ impl AppliedRule {
     }
 }
 
-/// Whether two goals are equivalent: they have equal points and values, and the same assumptions in
-/// any order.
+/// Whether two goals have equal points and values, and the same assumptions in any order.
 fn same_goal(a: &State<'_>, b: &State<'_>) -> bool {
     let sorted = |state: &State<'_>| {
         let mut all = state.condition.clone();

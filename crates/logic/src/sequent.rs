@@ -1,5 +1,5 @@
-//! The parts of a sequent other than its state, and the questions of rules. The search and the
-//! checker share them.
+//! The [`Context`] of a sequent, which is everything in it except for its state, and the questions
+//! that rules ask the solver ([`Leaf`]). The search and the checker share these types.
 
 use std::rc::Rc;
 
@@ -10,8 +10,8 @@ use crate::Formula;
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 
-/// The part that all goals of one box share: Γ, and Ψ with the values of its free variables, which
-/// enclosing quantifiers bind.
+/// What all goals of one box share: Γ, Ψ, and the values of the free variables of Ψ, which
+/// quantifiers around the box bind.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub known: Vec<Fol>,
@@ -26,7 +26,7 @@ pub(crate) struct Context {
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub what: Subject,
-    /// The negation of the formula that is to be shown.
+    /// The negation of the formula to show.
     pub denied: Fol,
     pub truth: Truth,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Subject {
     Invariant(usize),
     /// The invariant of a loop.
     LoopInvariant(Span),
-    /// An assumption of the goal that this goal is an instance of.
+    /// An assumption of the more general goal that closes this goal.
     Instance,
     /// Some process can continue.
     Deadlock,

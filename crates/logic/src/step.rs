@@ -1,10 +1,10 @@
 //! The rules that make a step: Fig. 7 of the SymPaths paper, and rules for the other statements of
 //! `.maz`.
 //!
-//! A thread is at a statement that is a step. The rule of that statement yields one sequent for
-//! each branch, with the assumptions of the branch. Local work belongs to the step before it, as in
-//! every other engine. A guard or choice and the first step of the statement that it guards are one
-//! step.
+//! The rule for the next statement of a thread yields one sequent for each branch of the statement,
+//! with the assumptions of the branch. Local work belongs to the step before it, as in the other
+//! engines. A guard or choice is one step together with the first step of the statement that it
+//! guards.
 //!
 //! | paper | a variant of [`Rule`](mazurka_core::proof::Rule) |
 //! |---|---|
@@ -39,8 +39,8 @@ struct StepExecutor<'a, 'p> {
 
 type Branches<'p> = Result<Vec<Branch<'p>>, StepTooLarge>;
 
-/// Returns the initial states, with these processes, each at its first step. There are several if
-/// local work has several branches.
+/// Returns the initial states of a box with these processes, each at its first step. There are
+/// several states if the local work before the first steps branches.
 pub(crate) fn start<'p>(
     world: &mut World<'p>,
     cells: Vec<Term>,
@@ -88,7 +88,8 @@ impl<'p> StepExecutor<'_, 'p> {
         Ok(ways)
     }
 
-    /// Returns the two branches of a test, without an obviously impossible branch.
+    /// Returns the two branches of a test. A branch whose condition is the constant false is
+    /// omitted.
     fn fork(&mut self, mut way: Branch<'p>, test: &Expr) -> Vec<(bool, Branch<'p>)> {
         let test = self.world.eval(&mut way).expr(test);
         if let Some(truth) = self.world.terms.truth(test) {
@@ -303,7 +304,7 @@ impl<'p> StepExecutor<'_, 'p> {
                 }
                 Ok(ways)
             }
-            // These are blocks and loops inside an atomic block.
+            // A block or a loop inside an atomic block.
             _ => self.local(way, Some(WorkItem::Do(stmt))),
         }
     }
@@ -454,8 +455,8 @@ impl<'p> StepExecutor<'_, 'p> {
             Some(handle) => {
                 let value = self.world.terms.value(thread.get(handle));
                 if value.is_none() {
-                    // This cannot happen: handles are never assigned, and processes with different
-                    // numbers of children are at different points.
+                    // The handle is always known, because handles are never assigned, and processes
+                    // with different numbers of children are at different points.
                     self.world
                         .eval(&mut way)
                         .oblige(Term::FALSE, Fault::Error, span);

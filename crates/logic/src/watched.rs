@@ -1,4 +1,5 @@
-//! Checks a proof within limits. The rules are in `check`.
+//! Checks a proof within limits: a function that is called for every goal may stop the check. The
+//! rules are in `check`.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +10,7 @@ use crate::check::{Rejected, check};
 use crate::{DeadlockFree, Theorem};
 
 /// Checks a proof of a formula about a program, and returns what it shows about deadlocks. The
-/// solver must be a new one that has not been used.
+/// solver must be new, because it belongs to the terms of one check.
 pub fn check_proof(
     proof: &Proof,
     theorem: &Theorem<'_>,
@@ -43,7 +44,7 @@ pub fn check_proof_watched<B>(
         return ControlFlow::Break(why);
     }
     if checked.is_err() && solver.unanswered {
-        // A solver that ran out of time has not refuted the proof.
+        // If a question was not answered because the time was over, the proof is not refuted.
         watch(checked_goals)?;
     }
     ControlFlow::Continue(checked)

@@ -1,7 +1,7 @@
-//! The common data of the search and the checker: the program, the positions of its variables, the
-//! terms made so far, and the branches of a step. This module defines the meaning of expressions,
-//! formulas and invariants in a state; the search and the checker each define the effects of
-//! statements.
+//! The data that the search and the checker share in their code: the program, the positions of its
+//! variables, the terms made so far, and the branches of a step. This module defines the meaning of
+//! expressions, formulas and invariants in a state. The effects of statements are defined twice, in
+//! `step.rs` for the search and in `check/step.rs` for the checker.
 
 use mazurka_core::{Claims, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Expr, Program, StmtKind};
@@ -44,8 +44,8 @@ pub(crate) struct Branch<'p> {
     pub ways: Vec<u8>,
     pub spawned: Vec<ProcessId>,
     pub joined: Vec<ProcessId>,
-    /// Whether the branch has a false `assume`. If so, nothing more has to be shown for it, and no
-    /// process waits.
+    /// Whether the branch has a false `assume`. Nothing more has to be shown for such a branch, and
+    /// it is no deadlock.
     pub discarded: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'p> Branch<'p> {
         self.state.thread(self.turn)
     }
 
-    /// Assumes a condition, unless it is obviously false.
+    /// Assumes a condition. Returns `None` if the condition is the constant false.
     pub fn given(mut self, test: Term, terms: &Terms) -> Option<Self> {
         match terms.truth(test) {
             Some(true) => {}

@@ -8,7 +8,7 @@ pub use mazurka_rt::future::block_on;
 
 /// A slot for the waker of a task, from which other threads take it to wake the task.
 ///
-/// If a task registers while another thread takes the waker, it does so either before or after.
+/// Registering a waker and taking it are atomic: one of them comes first.
 #[derive(Debug, Default)]
 pub struct AtomicWaker(Mutex<Option<Waker>>);
 

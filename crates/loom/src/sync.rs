@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Notify {
-    /// Makes one that is not notified.
+    /// Makes an object without a notification.
     #[track_caller]
     pub fn new() -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! An open file in an editor, and the analysis of its text.
+//! [`Document`]: one version of a file that is open in an editor, with the analysis of its text:
+//! its program, its names, its steps, its diagnostics, and the results of searches.
 
 use std::cell::RefCell;
 
@@ -33,7 +34,8 @@ pub(crate) struct Document {
     pub diagnostics: Vec<LspDiagnostic>,
     /// The results of searches of this version.
     pub findings: Vec<Finding>,
-    /// The paths of the files that it includes, or tried to include.
+    /// The paths of the files that it includes or tries to include. If one of them changes, the
+    /// document is analysed again.
     pub wanted: Vec<String>,
     /// The files that it includes.
     included: Vec<Included>,
@@ -141,7 +143,7 @@ impl Document {
         let (diagnostics, severity) = match Program::load(&self.path, &source, &[]) {
             Ok(program) => {
                 let warnings = program.warnings().to_vec();
-                // Places in included files belong to another text.
+                // Keep only the steps in the document itself, not those in included files.
                 let own = |step: StepPlace| {
                     let span = parts[0].span(step.span)?;
                     (span.start < span.end).then_some(StepPlace { span, ..step })
@@ -184,7 +186,7 @@ impl Document {
             message += &format!("\nhelp: {help}");
         }
         let mut related = Vec::new();
-        // A mistake outside of the text has no place in it.
+        // A mistake that is not in the text, for example in a setting, has no place.
         let spot = (one.span != Span::default()).then(|| self.spot(one.span, parts));
         if let Some(spot) = spot {
             message = spot.message(&message);
@@ -213,7 +215,7 @@ impl Document {
                 ..span
             };
             let own = part.span(span);
-            // It may end behind an included file.
+            // The span may end after the text of an included file; use its start.
             own.or_else(|| part.span(start))
         };
         let found = parts.iter().enumerate();
@@ -234,7 +236,7 @@ impl Document {
         self.included.iter().find(|file| file.name == name)
     }
 
-    /// Returns the place of so many characters from a line and a column of a record.
+    /// Returns the place of `length` characters from a line and a column, as a record counts them.
     pub(crate) fn recorded(
         &self,
         file: Option<&str>,

@@ -1,4 +1,5 @@
-//! The answers to the requests of an editor, as functions of a document.
+//! The answers to the requests of an editor (hover, definition, renaming, completion, formatting,
+//! lenses, hints), as pure functions of a document.
 
 use lsp_types::{
     CodeLens, Command, CompletionItem, CompletionItemKind, DocumentSymbol, Hover, HoverContents,
@@ -35,7 +36,8 @@ pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     }
     let around = |step: &&StepPlace| (step.span.start..=step.span.end).contains(&offset);
     let steps = document.steps.iter().filter(around);
-    // Use the innermost step: under `atomicity access`, the accesses of a statement are steps.
+    // Use the innermost step. With `atomicity access`, a statement and the accesses inside it are
+    // steps.
     let step = steps.min_by_key(|step| step.span.end - step.span.start);
     parts.extend(step.map(described));
     if parts.is_empty() {
@@ -150,7 +152,8 @@ pub(crate) fn rename(
         at = span.end as usize;
     }
     renamed += &source[at..];
-    // Every name must keep its meaning, and no mention may appear or disappear.
+    // Analyse the new text: every name must keep its meaning, and no mention may appear or
+    // disappear.
     let meanings = |all: &mazurka::symbols::Symbols| -> Vec<usize> {
         all.mentions.iter().map(|mention| mention.symbol).collect()
     };
@@ -321,7 +324,7 @@ pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
         let range = document.text.range(symbol.span);
         let name = Some(symbol.name.as_str()).filter(|name| !name.is_empty());
         match symbol.kind {
-            // A `prove` goal is no property to search for.
+            // A `prove` goal is not a property that a search decides.
             SymbolKind::Property if name.is_none_or(is_stated) => {
                 lenses.extend(lens(document, range, "check", name));
             }

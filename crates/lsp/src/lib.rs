@@ -1,10 +1,10 @@
 //! The language server for `.maz` and `.abs` programs (docs/editors.md).
 //!
-//! [`serve`] speaks the protocol over a connection until the editor ends it, and [`converse`] over
-//! two streams of bytes. They neither read nor write files: all data except the open texts comes
-//! from an [`Environment`]. A text is analysed when no message waits, so a burst of
-//! keystrokes is analysed once. Only commands start searches, and there is one search at a time.
-//! An edit, another command or the editor ends a search.
+//! [`serve`] speaks the protocol over a connection until the editor ends it. [`converse`] does the
+//! same over two streams of bytes. The server reads and writes no files: the host provides them as
+//! an [`Environment`]. A text is analysed when no further message waits, so a burst of keystrokes
+//! is analysed once. Searches are started by commands of the user, one at a time. A search ends
+//! early if its program is edited, if another search is started, or if the editor cancels it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -107,11 +107,11 @@ pub trait Environment: Send + Sync {
 /// How an editor has ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With `shutdown` and `exit`.
+    /// The editor has sent `shutdown` and then `exit`.
     ShutDown,
-    /// With `exit` alone.
+    /// The editor has sent `exit` alone.
     Exited,
-    /// Without either.
+    /// The connection was closed without an `exit`.
     Closed,
 }
 
@@ -146,7 +146,7 @@ pub fn serve(connection: &Connection, environment: Arc<dyn Environment>) -> Ende
 
 /// Waits for `initialize` and answers it. Returns its parameters, or the end of the connection.
 fn greet(connection: &Connection) -> Result<Value, Ended> {
-    // If the editor is gone, the next receive fails.
+    // If the editor is gone, this fails, and so does the next receive, which ends the server.
     let send = |response: Response| {
         let _ = connection.sender.send(response.into());
     };
@@ -240,7 +240,7 @@ fn failed(why: impl Into<String>) -> Failure {
 impl Server {
     fn serve(&mut self, connection: &Connection, answers: &Receiver<Answer>) -> Ended {
         loop {
-            // Changed texts are analysed when no message waits.
+            // Analyse changed texts only when no message waits.
             if connection.receiver.is_empty() {
                 self.read();
             }
@@ -266,7 +266,8 @@ impl Server {
     }
 
     fn send(&self, message: impl Into<Message>) {
-        // If the connection is closed, the next receive fails.
+        // If the connection is closed, this fails, and so does the next receive, which ends the
+        // server.
         let _ = self.out.send(message.into());
     }
 
@@ -277,7 +278,7 @@ impl Server {
         }
         match &settings["trusted"] {
             Value::Null => {}
-            // Anything but `true` is no trust.
+            // Only `true` means that the folder is trusted.
             trusted => self.trusted = *trusted == Value::Bool(true),
         }
     }

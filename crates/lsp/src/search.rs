@@ -86,7 +86,7 @@ impl Search {
         let (environment, answers) = (environment.clone(), answers.clone());
         std::thread::spawn(move || {
             let outcome = answer(&program, &question, options, (&stop, &*environment));
-            // If the server has ended, the answer is dropped.
+            // If the server has ended, nothing receives the answer.
             let _ = answers.send(Answer { id, outcome });
         });
         Ok(search)

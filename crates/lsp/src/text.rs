@@ -11,11 +11,12 @@ use mazurka::Span;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text {
     text: String,
-    /// Where the lines of the protocol begin.
+    /// Where the lines begin, as the protocol counts them.
     lines: Vec<usize>,
-    /// Where the lines of records begin.
+    /// Where the lines begin, as records count them.
     record_lines: Vec<usize>,
-    /// For each character beyond ASCII, its end, and the bytes up to there minus the UTF-16 units.
+    /// For each character beyond ASCII: the byte offset of its end, and by how much this offset
+    /// exceeds the number of UTF-16 units up to there.
     wide: Vec<(usize, usize)>,
 }
 
@@ -89,7 +90,7 @@ impl Text {
         self.line_in(&self.record_lines, line.saturating_sub(1))
     }
 
-    /// Returns the bytes before an offset minus the UTF-16 units before it.
+    /// Returns by how much a byte offset exceeds the number of UTF-16 units before it.
     fn surplus(&self, offset: usize) -> usize {
         let before = self.wide.partition_point(|(end, _)| *end <= offset);
         before.checked_sub(1).map_or(0, |last| self.wide[last].1)

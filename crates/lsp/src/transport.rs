@@ -1,7 +1,7 @@
 //! Messages on a stream of bytes, as the protocol frames them: a header with the length, then JSON.
 //!
-//! A payload that is no message is answered with an error and does not end the server. A stream
-//! without headers cannot be divided into messages, so it does.
+//! A payload that is not a valid message is answered with an error, and the server continues. A
+//! stream without valid headers ends the server, because it cannot be divided into messages.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::{Connection, Ended, Environment, serve};
 const LONGEST_HEADER: usize = 4096;
 
 /// Answers an editor over two streams of bytes, until it ends the connection. `read` returns the
-/// next bytes from the editor, none at the end; `write` sends bytes to it. Fails if one of them
-/// does, or if the input has no headers.
+/// next bytes from the editor, and no bytes at the end; `write` sends bytes to the editor. Fails if
+/// one of them fails, or if the input has no valid headers.
 pub fn converse(
     read: impl FnMut() -> Result<Vec<u8>, String> + Send,
     write: impl FnMut(&[u8]) -> Result<(), String> + Send,
@@ -58,7 +58,7 @@ fn read_messages(
             }
             Ok(None) => {}
             Err(refusal) => {
-                // If the editor is gone, the next read fails.
+                // If the editor is gone, this fails, and so does the next read.
                 let _ = refusing.send(refusal);
             }
         }
@@ -216,8 +216,8 @@ fn refusal(id: Value, code: ErrorCode, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// Replaces escapes of one half of a surrogate pair without the other half: strings of JavaScript
-/// may contain them, texts of Rust may not.
+/// Replaces escapes of half a surrogate pair. Strings of JavaScript may contain such a half, but
+/// strings of Rust may not.
 fn without_lone_surrogates(text: &str) -> String {
     let code = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -238,7 +238,7 @@ fn without_lone_surrogates(text: &str) -> String {
             at += 6;
             copied = at;
         } else {
-            // The escaped character may be a backslash.
+            // Skip the escaped character, which may be a backslash.
             let escaped = text[at + 1..].chars().next();
             at += 1 + escaped.map_or(0, char::len_utf8);
         }

@@ -1,8 +1,8 @@
-//! A search algorithm of one's own: delay-bounded scheduling.
+//! An example of a search algorithm that is not part of Mazurka: delay-bounded scheduling.
 //!
 //! Emmi, Qadeer, Rakamarić, "Delay-bounded scheduling", POPL 2011. The processes run one after the
-//! other, each as far as it can; a *delay* skips the process whose turn it is. All schedules with
-//! at most `delays` delays are explored: there are few of them, and authors of programs often
+//! other, each as far as it can. A *delay* skips the process whose turn it is. The search explores
+//! all schedules with at most `delays` delays. There are few of them, and authors of programs often
 //! overlook them.
 //!
 //! `cargo run -p mazurka --example own_policy`
@@ -61,8 +61,8 @@ impl<E: Execution> Policy<E> for Delaying {
             turns.rotate_left(at);
         }
         turns.retain(|&process| program.status(process) == Status::Ready);
-        // The previous state has run its `tried`-th process, which cost one delay less than that
-        // number.
+        // The step to this state was that of the `tried`-th process of the previous state, which
+        // cost `tried - 1` delays.
         let spent = self
             .path
             .last()

@@ -1,4 +1,4 @@
-//! How many executions each method draws until it finds a planted bug: the table of
+//! Prints how many executions each sampling method draws until it finds a planted bug: the table of
 //! docs/sampling.md.
 //!
 //! `cargo run --release -p mazurka --example samples`

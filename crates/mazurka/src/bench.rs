@@ -1,10 +1,10 @@
 //! `mazurka bench`: the speed of the engines on the programs of the papers, compared with other
 //! tools.
 //!
-//! One worker explores. Only the search itself is timed, not reading the program or creating
-//! witnesses. The clock is the CPU time of the thread, if the system has one, so that other load on
-//! the machine hardly matters; the record names the clock. Everything is measured several times,
-//! and the best time counts, because noise only adds time.
+//! One worker explores. The time is that of the search alone, without reading the program and
+//! creating witnesses. If the system offers it, the clock is the CPU time of the thread, so other
+//! load on the computer hardly matters; the record names the clock. Each search is repeated several
+//! times, and the best time counts, because noise only adds time.
 
 mod programs;
 
@@ -27,7 +27,8 @@ pub use mazurka_core::bench::Benchmark;
 /// The programs and engines to measure.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// The engines; if there are none, those that have figures to compare with.
+    /// The engines. If the list is empty, each program is measured with the engines that have
+    /// figures to compare with.
     pub algorithms: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`.
     pub filter: Option<String>,
@@ -67,7 +68,7 @@ pub enum NotMeasured {
     /// Native code runs in a process of its own.
     #[error("`{0}`: C is not measured by `bench`; `explore` shows its time")]
     Native(String),
-    /// The time of the solver would be measured, too.
+    /// The program has unknown values, so the time of the solver would be measured as well.
     #[error(
         "`{0}` has unknown values, and only programs without them are measured: give the initial values (--set) and use no `input()`"
     )]
@@ -113,8 +114,8 @@ impl Bench {
     }
 
     /// Measures these programs instead of those of the papers, with `optimal` if no engine is
-    /// given. If one of them is a program of the papers, with a size that has figures, these are
-    /// added.
+    /// given. If one of them is a program of the papers, at a size with known figures, the result
+    /// contains these figures.
     ///
     /// ```
     /// use mazurka::bench::Bench;
@@ -169,8 +170,8 @@ impl Bench {
         }
     }
 
-    /// Returns the sizes to measure. Those with a target for the engine that counts traces come
-    /// first.
+    /// Returns the programs to measure, each with a size. Those that have a target for traces per
+    /// second come first.
     fn sizes(&self) -> Result<Vec<(&'static Family, &'static Size)>, NothingToMeasure> {
         let mut all: Vec<_> = FAMILIES
             .iter()
@@ -221,7 +222,7 @@ impl Bench {
         };
         let (mut found, mut seconds) = search(program, algorithm, &options, watch);
         for _ in 1..self.repeat {
-            // A search that used its whole time would use all of it again.
+            // The search has reached its time limit, and would reach it again.
             if !found.bounds.is_empty() {
                 break;
             }

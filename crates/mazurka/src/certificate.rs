@@ -1,8 +1,10 @@
-//! `check --certificate` and `check-certificate`: evidence for "verified" that is checked without
-//! trusting any explorer.
+//! `check --certificate` and `check-certificate`: evidence for the verdict "verified". The checker
+//! of the evidence (crate `certificate`) shares no code with the explorers, so the user need not
+//! trust them.
 //!
-//! The evidence is the tree that `optimal` walks, extended where the theorem requires it
-//! (docs/proofs/certificates.md), or all states if that tree is infinite or too large.
+//! The evidence is the tree of executions that `optimal` explores, with some steps added so that
+//! the theorem of docs/proofs/certificates.md applies. If this tree is infinite or too large, the
+//! evidence is the set of all states.
 //!
 //! ```
 //! use mazurka::certificate::{self, Certificate};
@@ -41,22 +43,23 @@ const MOST_STEPS: u64 = 50_000_000;
 /// Number of steps after which a run is assumed to be infinite.
 const MOST_STEPS_OF_A_RUN: u64 = 10_000;
 
-/// Number of steps of `optimal` within which an infinite run is met, unless it is rare.
+/// Number of steps of `optimal` within which the search usually finds an infinite run, if there is
+/// one.
 const MOST_STEPS_OF_LOOPS: u64 = 1_000_000;
 
 /// Why there is no certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCertified {
-    /// It is not a `.maz` program.
+    /// The program is not in `.maz`.
     #[error("certificates are for `.maz` programs")]
     NotMaz,
-    /// Some of its values are unknown.
+    /// The program has unknown values.
     #[error("there are no certificates for programs that leave values open; give them with --set")]
     Unknown,
-    /// It is explored under a memory model.
+    /// The search is under a memory model.
     #[error("there are no certificates under a memory model")]
     Memory,
-    /// It states a property that certificates do not cover.
+    /// The program states a property that certificates do not cover.
     #[error(
         "there are no certificates for `cover`, `refines`, `spec object`, and temporal properties over locals"
     )]
@@ -236,7 +239,7 @@ fn tree(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Vec<u8>>, NotCertified> {
-    // If runs may be infinite, a limited number of steps shows whether they are.
+    // If runs may be infinite, a first attempt with few steps usually finds an infinite run.
     let few = code.may_loop().then_some(MOST_STEPS_OF_LOOPS);
     for most in few.into_iter().chain([MOST_STEPS]) {
         let mut short = options.clone();
@@ -266,7 +269,7 @@ fn tree(
 }
 
 impl Program {
-    /// Creates a certificate that no property that counts is violated.
+    /// Creates a certificate for the claim that no property that counts is violated.
     pub fn certify(
         &self,
         options: &Options,

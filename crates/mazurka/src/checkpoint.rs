@@ -1,16 +1,17 @@
 //! Checkpoints: an interrupted search as a file, from which it can be resumed.
 //!
-//! The search space is cut into parts (`cut` in the explorers). A checkpoint has the merged
-//! findings of the finished parts, and the remaining parts. An unfinished part counts as not begun,
-//! so resuming gives exactly the result of an uninterrupted search. A checkpoint can be used only
-//! for the same program, explored in the same way by the same version of Mazurka: fingerprints and
-//! the numbers of program locations have no meaning in other versions. If the version was not
-//! increased by mistake, fingerprints still detect the difference: a checkpoint contains those of
-//! one run, which the reader compares with its own.
+//! The search space is cut into parts (explore/src/drive/cut.rs). A checkpoint contains the merged
+//! findings of the finished parts, and the list of the remaining parts. An unfinished part counts
+//! as not begun, so a resumed search has exactly the result of an uninterrupted search.
 //!
-//! A checkpoint contains a checksum of its own text. Without a checksum, a changed digit could be
-//! another valid count or part, and the search would continue to a wrong result. The checksum
-//! covers the bytes, not the values, so every change is detected.
+//! A checkpoint can be used only for the same program, explored with the same options by the same
+//! version of Mazurka, because fingerprints and the numbers of program locations have no meaning in
+//! another version. A developer may forget to increase the version. So a checkpoint also contains
+//! the fingerprints of one run, which the reader compares with its own.
+//!
+//! A checkpoint contains a checksum of its own text. Without it, a changed digit could be another
+//! valid count or part, and the resumed search would give a wrong result. The checksum covers the
+//! bytes and not the values, so it detects every change.
 //!
 //! ```
 //! use mazurka::{Algorithm, Limits, Options, Program, quietly};
@@ -63,7 +64,7 @@ pub struct Checkpoint(Saved);
 #[serde(deny_unknown_fields)]
 struct Saved {
     checkpoint: u32,
-    /// Set when the text is created; here it is always [`UNSEALED`].
+    /// Set when the text is created. In memory it is always [`UNSEALED`].
     checksum: String,
     mazurka: String,
     program: ProgramRecord,
@@ -80,14 +81,14 @@ struct Saved {
     observed: Vec<Hex>,
     broken_ensures: u64,
     traces: Option<Vec<(Hex, u64, u64)>>,
-    /// The reached parts of the program: two digits for each instruction. Only in results of the
-    /// parts of a job (`cluster`).
+    /// Coverage: two digits for each instruction of the program. Only the results of a job
+    /// (`cluster`) have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reached: Option<String>,
     left: Vec<RemainingPart>,
 }
 
-/// The fields that determine which version can read the rest.
+/// The first fields, which say which version can read the rest.
 #[derive(Deserialize)]
 struct Header {
     #[serde(default)]
@@ -171,12 +172,12 @@ pub enum ResumeError {
     /// The text is not a checkpoint.
     #[error("this is not a checkpoint, or a damaged one: {0}; name another file, or start anew")]
     Shape(String),
-    /// It was changed after it was created.
+    /// The checkpoint was changed after it was created.
     #[error(
         "this checkpoint is damaged: its text has changed since it was saved (the checksum differs); take another copy, or start anew"
     )]
     Damaged,
-    /// It was created by another version of Mazurka.
+    /// Another version of Mazurka has created the checkpoint.
     #[error("this checkpoint was made by Mazurka {made}, and this is {here}; start anew")]
     Version {
         /// The version that made it.
@@ -184,12 +185,12 @@ pub enum ResumeError {
         /// The version that reads it.
         here: String,
     },
-    /// It was created by a build of Mazurka with other fingerprints.
+    /// A build of Mazurka with other fingerprints has created the checkpoint.
     #[error(
         "this checkpoint was made by another build of Mazurka, whose fingerprints differ from those of this one; start anew"
     )]
     Fingerprints,
-    /// It belongs to another program.
+    /// The checkpoint belongs to another program.
     #[error(
         "this is a checkpoint of another program: `{file}` with the hash {made}, not {here}; restore that program and its --set, or start anew"
     )]
@@ -201,7 +202,7 @@ pub enum ResumeError {
         /// The hash of the program here.
         here: String,
     },
-    /// It was created with other options.
+    /// The checkpoint was created with other options.
     #[error("this checkpoint was made with `{made}`, not with `{here}`; give the same options")]
     OtherOptions {
         /// The options with which it was made.
@@ -278,8 +279,8 @@ impl Checkpoint {
         Ok(seal(&text).unwrap_or(text))
     }
 
-    /// Whether more of the search is finished than in the checkpoint from which it was resumed, if
-    /// any. A part that one run begins and does not finish is begun again by the next run.
+    /// Whether more parts are finished than in the checkpoint from which the search was resumed. If
+    /// not, saving this one is useless.
     pub fn is_further_than(&self, from: Option<&Checkpoint>) -> bool {
         self.0.counts != from.map(|from| from.0.counts).unwrap_or_default()
     }
@@ -494,7 +495,7 @@ impl Saved {
         let deadlock = self.deadlock.as_ref();
         let finals = self.finals.iter();
         Ok(Findings {
-            // Explorations count every kind.
+            // In an exploration every kind of violation counts.
             halted: false,
             counts: self.counts,
             bounds: self.bounds.clone(),

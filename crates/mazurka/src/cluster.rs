@@ -1,18 +1,19 @@
-//! A search by many machines: the job, its orders, and their results.
+//! A search by many computers: the job, its orders, and their results. The crate `cluster` moves
+//! these as bytes, without knowing what they contain.
 //!
-//! This module does not use a network. Jobs, orders and results are texts, which are checked when
-//! they are parsed.
+//! This module does not use a network. It defines the texts that computers exchange, and checks
+//! them when it parses them:
 //! - A [`Job`] is the text of a program and the options that affect the findings. Its
 //!   [`id`](Job::id) is a fingerprint of these and of the version.
 //! - An *order* is a [`Checkpoint`] with one remaining part and no findings. [`Shared::root`] is
 //!   the order for the whole search.
-//! - The *result* of an order is a checkpoint, too. If it has no remaining parts, the part of the
-//!   order is explored. Otherwise the part took too many steps and was cut, and [`orders`] returns
-//!   its children, in order.
+//! - The *result* of an order is a checkpoint too. If it has no remaining parts, the part of the
+//!   order was explored completely. Otherwise the part took too many steps and was cut, and
+//!   [`orders`] returns an order for each piece, in order.
 //!
-//! Apart from its time, a result depends on the order alone. So it does not matter which machine
-//! computes it, or how often. The [`Sum`] of the results, in the order of the tree, always gives
-//! the same record.
+//! A result depends on the order alone, except for its time. So it does not matter which computer
+//! explores an order, or how often. The parts form a tree, and the [`Sum`] of the results in the
+//! order of this tree always gives the same record.
 //!
 //! ```
 //! use mazurka::cluster::{Job, Shared};
@@ -223,8 +224,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Parses the program of a job. Of `options`, only those apply that each machine chooses for
-    /// itself.
+    /// Parses the program of a job. The job determines the options that affect the findings;
+    /// `options` gives the others, such as the solver and the limits of this computer.
     pub fn open(job: &Job, options: &Options) -> Result<Self, JobError> {
         let known = [".maz", ".abs"].iter().any(|end| job.file.ends_with(end));
         if !known && job.file != "-" {
@@ -344,8 +345,8 @@ impl Shared {
         }
     }
 
-    /// Explores the same tree of parts on this machine, one part after the other. The machines of a
-    /// cluster must get the same result.
+    /// Explores the tree of parts on this computer, one part after the other. A cluster must get
+    /// the same result.
     pub fn explore_here(&self, watch: &mut Watch<'_>) -> Result<Record, OrderError> {
         let start = Instant::now();
         let (mut sum, mut open) = (self.sum(), vec![self.root()]);

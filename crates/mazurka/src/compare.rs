@@ -1,11 +1,10 @@
 //! `compare`: whether two programs have the same outcomes.
 //!
 //! An *outcome* is how a run ends (all processes ended, a failure, a deadlock) and the values of
-//! the observed variables. Two programs are the same if they have the same outcomes, for each
-//! choice of inputs and unknown initial values; the second is within the first if it has no other
-//! outcomes. Infinite and discarded runs have no outcome. The properties that the programs state
-//! (`ensures`, `invariant`) are not compared; but an invariant that fails halts its process, and
-//! that is how the run ends.
+//! the observed variables. Two programs are the *same* if they have the same outcomes for each
+//! choice of inputs and unknown initial values. The second is *within* the first if each of its
+//! outcomes is an outcome of the first. Infinite and discarded runs have no outcome. The `ensures`
+//! of the programs do not matter. An invariant matters only because its failure halts a process.
 //!
 //! ```
 //! use mazurka::compare::{Compare, Relation};
@@ -62,16 +61,16 @@ pub enum Relation {
 pub struct Compare {
     /// The relation that must hold.
     pub relation: Relation,
-    /// The shared variables to observe. If none is given: those that the programs observe, which
-    /// must be the same. ABS programs are compared by their output, which must be the only thing
-    /// that they are [loaded](Program::load) to observe.
+    /// The shared variables to observe. If the list is empty, the variables that the programs
+    /// themselves observe, which must be the same in both. ABS programs are compared by their
+    /// output; they must be [loaded](Program::load) with the option to observe only this.
     pub observe: Vec<String>,
 }
 
 /// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCompared {
-    /// They observe different variables.
+    /// The programs observe different variables.
     #[error(
         "`{file}` observes `{name}`, and the other program does not: name what both have with --observe"
     )]
@@ -92,7 +91,7 @@ pub enum NotCompared {
     /// The variable has another type in the other program.
     #[error("`{0}` does not have the same type in both programs")]
     Type(String),
-    /// They are in two languages.
+    /// The programs are in two languages.
     #[error("programs of two languages observe different things, so they are not compared")]
     Languages,
     /// Names of objects depend on the run.
@@ -140,7 +139,8 @@ pub struct Difference {
 /// How a run ended, and the observed values.
 type RunOutcome = (u8, Vec<(String, String)>);
 
-/// The outcomes of a program whose values are known, each with the shortest schedule that was met.
+/// The outcomes of a program whose values are known, each with the shortest schedule that was
+/// found.
 struct Outcomes {
     names: Vec<String>,
     met: BTreeMap<RunOutcome, Schedule>,
@@ -213,7 +213,7 @@ impl<T> SearchedProgram<T> {
 struct PartsSearch<'a> {
     parts: Parts,
     names: &'a [String],
-    /// The outcomes met so far.
+    /// The outcomes found so far.
     outcomes: Outcomes,
 }
 
@@ -238,8 +238,8 @@ impl PartsSearch<'_> {
     }
 }
 
-/// Explores a program. Two engines take turns with growing budgets, as in `check`: one merges
-/// states, the other meets each trace once, and workers share a long search.
+/// Explores a program. Two engines take turns with growing budgets, as in `check`: `stateful`
+/// merges equal states, `optimal` explores each trace once, and workers share a long search.
 fn explore<M: Narrator + Semantics>(
     machines: &(dyn Fn() -> M + Sync),
     names: &[String],
@@ -356,7 +356,7 @@ impl Observer<SymbolicMachine> for Classes {
 }
 
 impl Relation {
-    /// Returns the programs whose outcomes the other must have.
+    /// Returns the indices of the programs whose outcomes must be outcomes of the other program.
     fn directions(self) -> &'static [usize] {
         match self {
             Relation::Same => &[1, 0],
@@ -370,7 +370,7 @@ struct Compared {
     found: [Findings; 2],
     algorithm: Algorithm,
     outcomes: [u64; 2],
-    /// Whether all outcomes that must be outcomes of the other program are.
+    /// Whether the relation holds.
     holds: bool,
     /// An outcome that certainly only one of them has.
     difference: Option<Difference>,
@@ -420,7 +420,7 @@ impl Program {
             (None, false) => Verdict::Inconclusive,
         };
         if compared.holds {
-            // Other outcomes of the first program do not matter.
+            // The relation holds, even if a bound has hidden some outcomes.
             record.scope.bounds.clear();
             (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
         }
@@ -435,7 +435,7 @@ impl Program {
         })
     }
 
-    /// Whether it was loaded to be observed by its output alone.
+    /// Whether the program was loaded with the option to observe only its output.
     fn observes_output(&self) -> bool {
         let mut set = self.record().set.iter();
         set.any(|(name, value)| name == "@observe" && value == "output")
@@ -534,7 +534,7 @@ fn numbers(
         let others = &met[1 - of].outcomes.met;
         let alone = met[of].outcomes.met.iter();
         let alone = alone.filter(|(outcome, _)| !others.contains_key(*outcome));
-        // The shortest of these and, among equally short ones, the least.
+        // The least of the shortest schedules.
         alone.min_by_key(|(_, schedule)| schedule.0.len())
     };
     let directions = relation.directions().iter().copied();

@@ -1,21 +1,20 @@
 //! `condition`: the inputs and initial values for which a property holds.
 //!
-//! The search is that of `explore` for all values: one run over terms for each trace and each
+//! The search is the one of `explore` for all values: one run over terms for each trace and each
 //! combination of decided conditions. A run is possible for the values that satisfy its path
-//! condition, so
+//! condition. The search collects three formulas:
 //!
-//! - V = ⋁ path ∧ violation, over the runs with a violation, is the set of values for which some
-//!   schedule (and some outcome of each `choose`) fails;
-//! - N = ⋁ path, over the runs that count, is the set of values with at least one run that counts;
-//!   values all of whose runs a false `assume` discards are reported separately;
-//! - U = ⋁ path, over the runs that a limit has cut, is the set of values for which V may lack a
-//!   run. A limit on the search itself puts all values into U.
+//! - V = ⋁ path ∧ violation, over the runs with a violation: the values for which some schedule and
+//!   some outcomes of the `choose` expressions lead to a violation.
+//! - N = ⋁ path, over the runs that no false `assume` discards: the values with at least one run
+//!   that counts. Values outside N are reported separately.
+//! - U = ⋁ path, over the runs that a limit has cut: the values for which a violation may have been
+//!   missed. If a limit ends the search itself, all values are in U.
 //!
-//! The property is certainly violated on V, certainly not on N ∧ ¬V ∧ ¬U, and on U ∧ ¬V this is
-//! unknown. For a value outside U all runs are complete. The runs of the search that are possible
-//! for it include those that the engine makes for a program with that value, so they have every
-//! trace. [`mazurka_smt::Reader`] makes the
-//! formulas readable.
+//! The property is certainly violated on V and certainly not on N ∧ ¬V ∧ ¬U; on U ∧ ¬V the answer
+//! is unknown. The reason: for a value outside U no run was cut, and the runs of the search that
+//! are possible for this value contain every trace of the program with this value.
+//! [`mazurka_smt::Reader`] makes the formulas readable.
 //!
 //! ```
 //! use mazurka::condition::SoughtProperty;
@@ -56,10 +55,10 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 /// Limit on the steps of one run, if runs may be infinite and no limit is given.
 const DEPTH_OF_LOOPS: u64 = 200;
 
-/// Limit on the cases that are shown.
+/// The most cases that are shown.
 const MOST_CASES: usize = 12;
 
-/// Limit on the pairs of results that are compared.
+/// The most pairs of results that are compared.
 const MOST_PAIRS: usize = 20_000;
 
 /// The property in question.
@@ -108,7 +107,8 @@ impl SoughtProperty {
         }
     }
 
-    /// Whether one run is enough to show that the property holds, instead of breaking it.
+    /// Whether the property says that some run does something. A run then shows that the property
+    /// holds, and not that it is violated.
     fn is_shown_by_a_run(&self) -> bool {
         matches!(self, SoughtProperty::Failure | SoughtProperty::Deadlock)
     }
@@ -122,17 +122,19 @@ pub struct ConditionRecord {
     pub record: Record,
     /// The property.
     pub property: String,
-    /// Whether every value is in `holds`, in `fails` or in `all_discarded`.
+    /// Whether every value is in `holds`, in `fails` or in `all_discarded`, so that nothing is
+    /// unknown.
     pub exact: bool,
     /// The values for which the property certainly holds, among those that the program allows and
     /// that are not in `all_discarded`.
     pub holds: String,
     /// The values for which it certainly does not hold.
     pub fails: String,
-    /// The values for which neither is known.
+    /// The values for which neither answer is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
-    /// The values all of whose runs a false `assume` discards, so that nothing holds or fails.
+    /// The values for which a false `assume` discards every run, so that the property neither holds
+    /// nor fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_discarded: Option<String>,
     /// Whether all formulas are in readable form.
@@ -158,7 +160,7 @@ type Runs = Rc<Vec<(Term, Schedule)>>;
 /// Values for which runs show something.
 struct ShowingValues {
     condition: Term,
-    /// For each run that shows it, the candidates: which one it is depends on the values.
+    /// For each run to show, the candidates. The values decide which of them is possible.
     runs: Vec<Runs>,
 }
 
@@ -173,14 +175,15 @@ struct ConditionCollector<'a> {
     wanted: &'a SoughtProperty,
     classes: Vec<ShowingValues>,
     known: FxHashSet<Term>,
-    /// The values for which the initial state fails, stored because its values are gone later on.
+    /// The values for which the initial state breaks the property. They are stored at the start,
+    /// because later the machine is in other states.
     initial: Vec<Term>,
     /// The path conditions of the runs that count.
     counted: FxHashSet<Term>,
     /// The path conditions of the runs that were cut.
     cut: FxHashSet<Term>,
     results: Vec<OutcomeRuns>,
-    /// The index of each result, and whether a run of it with this path condition is known.
+    /// The index of each result in `results`.
     result_of: FxHashMap<Box<[Term]>, usize>,
     known_runs: FxHashSet<(usize, Term)>,
 }
@@ -241,7 +244,8 @@ impl Observer<SymbolicMachine> for ConditionCollector<'_> {
         };
         let failed = || event.mishaps.iter().filter(is_failure);
         let at = program.events().len() - 1;
-        // Before all processes have started, it is not known which failures count.
+        // Until all processes have started, a false `assume` may still discard the run, so it is
+        // unknown which failures count.
         if matches!(self.wanted, SoughtProperty::Failure)
             && failed().any(|mishap| program.counts(mishap))
             && program.has_started()
@@ -304,7 +308,8 @@ impl Observer<SymbolicMachine> for ConditionCollector<'_> {
     }
 }
 
-/// Makes a class of each pair of results that can differ. Returns whether all pairs were compared.
+/// Adds, for each pair of results that can differ, the values for which they differ. Returns
+/// whether all pairs were compared.
 fn add_differences(machine: &SymbolicMachine, gathered: &mut ConditionCollector<'_>) -> bool {
     let results = std::mem::take(&mut gathered.results).into_iter();
     let results: Vec<(Observed, Runs)> = results
@@ -342,17 +347,17 @@ struct Formulas {
     others: ShownFormula,
     unknown: Option<ShownFormula>,
     discarded: Option<ShownFormula>,
-    /// The assumption of the first three formulas.
+    /// What the first three formulas may assume, so that they can be simplified.
     given: Term,
 }
 
-/// A formula for people.
+/// A formula in readable form.
 struct ShownFormula {
     text: String,
     readable: Option<Readable>,
 }
 
-/// The work after the search.
+/// Turns the collected conditions into formulas, cases and runs, after the search.
 struct Describer<'a> {
     machine: &'a SymbolicMachine,
     evidence_time: &'a EvidenceTime,
@@ -364,7 +369,8 @@ impl Describer<'_> {
         done.expect("a machine for all values has a solver")
     }
 
-    /// Returns values for which all of these hold; an error if that is not known.
+    /// Returns values for which all these conditions hold, if there are any. The error says that
+    /// the solver does not know.
     fn model(&self, conditions: &[Term]) -> Result<Option<Model>, ()> {
         let answer = self
             .machine
@@ -392,7 +398,7 @@ impl Describer<'_> {
         ShownFormula { text, readable }
     }
 
-    /// Returns the formulas. `bounded`: the runs of any value may have been cut.
+    /// Returns the formulas. `bounded` says that for any value a run may have been cut.
     fn formulas(&self, start: Term, gathered: &ConditionCollector<'_>, bounded: bool) -> Formulas {
         let classes = gathered.classes.iter().map(|class| class.condition);
         let sorted = |terms: &FxHashSet<Term>| {
@@ -546,7 +552,7 @@ impl Program {
             Verdict::Inconclusive
         };
         if exact {
-            // The runs that were cut concern only values that are decided.
+            // Runs were cut only for values whose answer is known anyway.
             record.scope.bounds.clear();
             (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
         }
@@ -583,7 +589,7 @@ impl Program {
     }
 }
 
-/// Whether only some runs were cut, and these are known.
+/// Whether the limits have cut only single runs, which are known.
 fn is_localised(bounds: &[Bound]) -> bool {
     bounds.iter().all(|bound| {
         matches!(

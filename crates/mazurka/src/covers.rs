@@ -1,10 +1,10 @@
 //! `cover e`: whether the states that must be reachable are reachable.
 //!
-//! After the search for violations there is one search for each cover. It searches for a run that
-//! violates `invariant !e` of the same program (`Code::covering`). Such a run is the evidence. If
-//! the complete search finds no such run, no state with e is reachable, which is a violation. If
-//! the search hits a bound, the cover remains open. All other verdicts are those of the program
-//! without covers.
+//! After the search for violations there is one more search for each `cover e`. It explores the
+//! same program with `invariant !e` added (`Code::covering`). A run that breaks this invariant
+//! reaches a state in which e holds, so the cover is satisfied and the run is the evidence. If a
+//! complete search finds no such run, the cover is violated. If the search hits a bound, the cover
+//! remains open. Covers do not change the answers about other properties.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record, Witness};
 use mazurka_core::{Bound, Counts, Kind, Kinds, Verdict};
@@ -17,7 +17,7 @@ use crate::{Options, Program, Refused};
 /// Searches for failures of a program.
 type Search<'a> = &'a mut dyn FnMut(&Program, &Options) -> Result<Record, Refused>;
 
-/// The least number of steps that are spent on a cover if a violation was already found.
+/// The least number of steps that are allowed for a cover if a violation was already found.
 const LEAST_STEPS: u64 = 1_000_000;
 
 impl Program {
@@ -33,7 +33,8 @@ impl Program {
         stated.filter(counts).collect()
     }
 
-    /// Returns the bound of a command that does not search for covers although they count.
+    /// Returns the bound that a command reports if it does not search for covers although they
+    /// count.
     pub(crate) fn leaves_out_covers(&self, options: &Options) -> Option<Bound> {
         let any = !self.covers(options).is_empty();
         any.then_some(Bound::Covers)
@@ -55,7 +56,8 @@ impl Program {
         }
         let violated = record.verdict == Verdict::Violated && !options.keep_going;
         let own = violated.then(|| record.counts.steps.max(LEAST_STEPS));
-        // A sample is drawn for each cover; all other limits are for the whole command.
+        // A limit on executions is the size of a sample, and each cover gets a sample of its own.
+        // All other limits apply to the whole command.
         for (number, cover) in covers {
             if record.sample.is_some() {
                 account.forget_executions();
@@ -125,7 +127,7 @@ impl Program {
     }
 }
 
-/// Returns the violation that the condition of a cover is never reached. It has no run.
+/// Returns the witness for a cover whose condition is never reached. It has no run.
 fn never(cover: &CoverRecord) -> Witness {
     let condition = &cover.condition;
     Witness {

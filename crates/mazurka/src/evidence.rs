@@ -1,4 +1,6 @@
-//! Turns the findings of a search into evidence that is described step by step.
+//! Turns the findings of a search into witnesses. A finding is a schedule. This module looks for a
+//! more readable run that shows the same violation, runs it again with descriptions of its steps,
+//! and marks the steps that matter.
 
 pub(crate) mod temporal;
 
@@ -14,10 +16,10 @@ use mazurka_explore::{
     shortest,
 };
 
-/// A described run and its failures. The machine is in its last state.
+/// A described run and its failures. The machine is in the last state of the run.
 pub(crate) struct NarratedRun {
     pub run: Run,
-    /// Failures that count: those without a false `assume` in their past.
+    /// The failures that count: no false `assume` happens before them.
     pub failures: Vec<Mishap>,
     pub deadlocked: bool,
     /// The processes that could make the next step.
@@ -41,7 +43,7 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
             failures.extend(event.mishaps.iter().copied());
         }
     }
-    // A false `assume` before the first step is in the past of every event.
+    // A false `assume` in the initial state happens before every event.
     let initial = machine.initial_mishaps();
     if initial.iter().any(|m| m.kind == MishapKind::Discarded) {
         failures.clear();
@@ -100,7 +102,8 @@ pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limit
     bounds
 }
 
-/// Describes a run that a search has made. It is a defect if the run cannot be repeated.
+/// Describes a run that a search has made. Panics if the run cannot be repeated, which is a defect
+/// of Mazurka.
 pub(crate) fn retell<M: Narrator>(machine: &mut M, schedule: &Schedule) -> NarratedRun {
     match tell(machine, schedule) {
         Ok(narrated) => narrated,
@@ -134,8 +137,8 @@ impl EvidenceTime {
             .is_some_and(|left| self.start.elapsed() > left + AFTER_THE_LIMIT)
     }
 
-    /// Whether there is time to make a run more readable if its description took this long. If not,
-    /// the run is shown as it was found.
+    /// Whether there is time to make a run more readable, if describing the run took this long. If
+    /// there is not, the run is shown as it was found.
     fn allows(&self, took: Duration) -> bool {
         let left = self
             .left
@@ -168,7 +171,7 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     }
     for broken in &found.broken {
         if counts(Kind::Property) {
-            // Otherwise the graph of states was complete, and the run is a shortest one.
+            // A complete search has already found a shortest run.
             let shorter = if found.broken_off && evidence_time.allows(Duration::ZERO) {
                 temporal::shorter(machine, broken)
             } else {
@@ -207,8 +210,8 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     all
 }
 
-/// Returns the evidence for a failure that a search has found. It is a defect if the failure does
-/// not occur again.
+/// Returns the evidence for a failure that a search has found. Panics if the failure does not occur
+/// again, which is a defect of Mazurka.
 pub(crate) fn found_failure<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -226,8 +229,8 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
     }
 }
 
-/// Returns the evidence for a deadlock that a search has found. It is a defect if the deadlock does
-/// not occur again.
+/// Returns the evidence for a deadlock that a search has found. Panics if the deadlock does not
+/// occur again, which is a defect of Mazurka.
 pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     machine: &mut M,
     schedule: &Schedule,
@@ -242,7 +245,7 @@ pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     deadlock(machine, narrated.run)
 }
 
-/// Returns the evidence that two runs from a search have different results.
+/// Returns the evidence for two runs of a search with different results.
 pub(crate) fn found_difference<M: Narrator + Semantics>(
     machine: &mut M,
     (one, other): (&Schedule, &Schedule),
@@ -294,8 +297,8 @@ fn least<M: Narrator + Semantics>(
     (retell(machine, &schedule), took)
 }
 
-/// Whether the current run ends with this violation (for a failure: at the same location) and
-/// without a false `assume` before it.
+/// Whether the current run ends with this violation: with a failure at the same location, or in a
+/// deadlock.
 fn shows<E: Execution>(program: &E, violation: &Violation) -> bool {
     match violation {
         Violation::Failure(site) => {
@@ -317,7 +320,7 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
     shown
 }
 
-/// Returns the evidence like `failure`, without marking the steps that race.
+/// Returns the evidence for a failure without marking the steps that race.
 fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
     let ((message, place), values, history) = in_failing_state(machine, mishap, |machine| {
         let (message_and_place, values) = (machine.explain(mishap), machine.values(mishap));
@@ -400,9 +403,10 @@ pub(crate) fn deadlock<M: Narrator>(machine: &mut M, mut run: Run) -> Witness {
     }
 }
 
-/// Returns the evidence for a livelock at the end of a run that has just been described: its last
-/// steps form a cycle in which every process gets a turn. Returns `None` if they do not form such a
-/// cycle. Afterwards the machine is at the start of the run.
+/// Returns the evidence for a livelock at the end of a run that has just been described. The last
+/// steps of the run must form a cycle that a fair scheduler can repeat: no process is ready all the
+/// time without making a step. Returns `None` if there is no such cycle. Afterwards the machine is
+/// at the start of the run.
 pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Option<Witness> {
     let made: Vec<ProcessId> = machine.events().iter().map(|e| e.process).collect();
     let steps = made.len();
@@ -433,7 +437,7 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
     })
 }
 
-/// Returns the variables whose values differ. Some may be in only one of the lists.
+/// Returns the variables whose values differ. A variable may be in only one of the lists.
 fn differences(one: &[Binding], other: &[Binding]) -> Vec<Difference> {
     let value = |all: &[Binding], at: usize, name: &str| {
         // Usually both values are at the same index.

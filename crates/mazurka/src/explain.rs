@@ -1,4 +1,6 @@
-//! The explanation of a violation by orders of steps, for the first witness of `check`.
+//! Explains the first witness of `check` by orders of steps: a smallest set of pairs "this step
+//! before that step" such that every complete run with these orders shows the violation.
+//! explore/src/witness/explain.rs finds the set.
 
 use std::sync::Arc;
 
@@ -53,7 +55,7 @@ impl Program {
     }
 }
 
-/// Returns the location at which the last step of the current run, or its end, fails.
+/// Returns the location of the failure in the last step of the current run, or in its final state.
 fn failed_site(machine: &Machine) -> Option<u32> {
     let fails = |mishap: &&Mishap| mishap.kind == MishapKind::Failure && machine.counts(mishap);
     let last = machine.events().last()?;

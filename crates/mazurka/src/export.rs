@@ -1,4 +1,5 @@
-//! Exports every explored execution as a replayable test, and measures the coverage of the tests.
+//! `explore --tests`: passes every explored execution to the caller as a test that `replay` can
+//! repeat, and measures the coverage of these tests.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ impl<E: Semantics> Observer<E> for Schedules<'_> {
 pub struct TestCoverage {
     /// Number of tests.
     pub tests: u64,
-    /// Their coverage.
+    /// The coverage of all tests together.
     pub coverage: Coverage,
 }
 
@@ -52,8 +53,8 @@ fn cover(code: Arc<Code>, options: &Options, schedule: &Schedule, reached: &Arc<
 }
 
 impl Program {
-    /// Like [`explore`](Program::explore) with one worker, and passes every complete execution to
-    /// the sink, as the record of a run with the inputs that lead to it.
+    /// Explores like [`explore`](Program::explore), with one worker. Passes each complete execution
+    /// to the sink, as the record of a run with the inputs that lead to it.
     pub fn explore_tests(
         &self,
         algorithm: Algorithm,

@@ -1,7 +1,8 @@
-//! The languages: each creates machines, and the rest of the crate does not depend on the language.
+//! The languages. A [`Front`] creates the machines that run the programs of a language. The rest of
+//! the crate is generic over machines and does not depend on the language.
 //!
-//! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that implements
-//! its abilities, and the extension of its files in [`Language::load`]. No other place lists the
+//! A language is defined by a variant of [`Language`], a line of [`on_front!`], an implementation
+//! of [`Front`], and the extension of its files in [`Language::load`]. No other place lists the
 //! languages.
 
 #[cfg(target_family = "wasm")]
@@ -10,6 +11,7 @@ mod either;
 use std::sync::Arc;
 
 use mazurka_abs::NoNet;
+use mazurka_core::record::FILES_JOINED_BY;
 use mazurka_core::{Fairness, Kinds, Labelled, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting, StepPlace};
@@ -37,7 +39,8 @@ pub(crate) trait Front: Sync {
         Ok(self.machine_for_a_search(options))
     }
 
-    /// Whether the net built with such a machine is a net of the program.
+    /// Whether a net that was built with such a machine is a net of the program. The error says why
+    /// it is not.
     fn has_net(_machine: &Self::Machine) -> Result<(), NoNet> {
         Ok(())
     }
@@ -65,7 +68,8 @@ pub(crate) trait Front: Sync {
             .map_or(Vec::new(), |code| Code::step_places(code))
     }
 
-    /// Returns the program itself if it has unknown values. Then it is explored for all of them.
+    /// Returns the program as [`ForAll`] if it has unknown values, so that it is explored for all
+    /// values.
     fn for_all(&self) -> Option<&ForAll> {
         None
     }
@@ -82,18 +86,19 @@ pub(crate) trait Front: Sync {
     /// Whether the program states temporal properties.
     fn states_temporal(&self) -> bool;
 
-    /// Whether time can pass in the program, and times that are not explored may matter.
+    /// Whether time can pass in the program so that times which are not explored may matter.
     fn leaves_out_times(&self) -> bool {
         false
     }
 
-    /// Whether only one execution of the program can exist at a time, and each execution starts
-    /// from the beginning. Then one worker explores it, with an engine that does not compare
-    /// states.
+    /// Whether this process can hold only one execution of the program, which always starts from
+    /// the beginning. Such a program is explored by one worker, with an engine that does not
+    /// compare states.
     const ALONE: bool = false;
 
-    /// Whether a search has learned something that it needs from the start, so that it must be
-    /// repeated. The error says which part of the program cannot be explored.
+    /// Whether the search has found out something about the program that it needs from the start,
+    /// such as an access that must be a step. The search must then be repeated. The error says
+    /// which part of the program cannot be explored.
     fn learned(_machine: &mut Self::Machine) -> Result<bool, Refused> {
         Ok(false)
     }
@@ -107,7 +112,7 @@ pub(crate) trait Front: Sync {
 
 /// A machine whose steps have labels.
 pub(crate) trait Labels: Labelled {
-    /// Makes labels contain the names of the data that they refer to.
+    /// Makes the machine record the variables that its labels name.
     fn with_names(self) -> Self;
 
     /// Makes the machine break off a long step when the search no longer waits for it.
@@ -140,7 +145,7 @@ pub(crate) enum Language {
     Maz(Arc<Code>),
     /// `.abs`
     Abs(Arc<mazurka_abs::Code>),
-    /// `.maz` with unknown values. Its front end runs it with given values.
+    /// `.maz` with unknown values. As a front end, it runs the program with given values.
     ForAll(ForAll),
     /// C and C++, loaded into this process.
     C(Native),
@@ -159,8 +164,7 @@ macro_rules! on_front {
         }
     };
 }
-/// Applies an expression to the front end, in a browser: one front end represents all languages
-/// (either.rs).
+/// The same in a browser, where one front end represents all languages (either.rs).
 #[cfg(target_family = "wasm")]
 macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {{
@@ -170,7 +174,7 @@ macro_rules! on_front {
 }
 pub(crate) use on_front;
 
-/// Applies an expression to the front end of a program, which may be native.
+/// Evaluates an expression with the front end of a program, which may also be a native one.
 macro_rules! of_each {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {
@@ -332,7 +336,7 @@ impl Language {
         }
     }
 
-    /// Returns the program, for which only the runs count that are fair in this way.
+    /// Returns the program with this fairness: an infinite run counts only if it is fair.
     pub fn with_fairness(self, fairness: Fairness) -> Self {
         match self {
             Language::Maz(mut code) => {
@@ -380,7 +384,7 @@ impl Language {
         of_each!(*self, front => front.step_places())
     }
 
-    /// Returns the program itself if it has unknown values.
+    /// Returns the program as [`ForAll`] if it has unknown values.
     pub fn for_all(&self) -> Option<&ForAll> {
         of_each!(*self, front => front.for_all())
     }
@@ -477,9 +481,6 @@ fn load_abs(
     let code = mazurka_abs::load(source, &abs_settings(file, set))?;
     Ok(Language::Abs(Arc::new(code)))
 }
-
-/// The separator between the names of the files of one model.
-pub const FILES_JOINED_BY: &str = " + ";
 
 /// Returns the settings: constants, and options, whose names start with `@`.
 fn abs_settings(file: &str, set: &[(String, String)]) -> mazurka_abs::Settings {

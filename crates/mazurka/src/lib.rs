@@ -46,7 +46,7 @@ mod export;
 pub mod format;
 mod front;
 pub mod names;
-// On other systems no machine can be created, so code after that is unreachable.
+// On other systems no native machine can be created, so some code is unreachable there.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(unused_mut, unused_variables)
@@ -77,7 +77,7 @@ mod unknowns;
 mod warnings;
 pub mod weak;
 
-pub use front::FILES_JOINED_BY;
+pub use mazurka_core::record::FILES_JOINED_BY;
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::{Diagnostic, Part, Span, parts};
 pub use mazurka_explore::{Algorithm, Progress, Watch};

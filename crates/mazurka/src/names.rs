@@ -1,12 +1,13 @@
-//! The declarations of a text, in either language, for editors.
+//! The declarations and mentions of names in a text, in either language, for editors: `names_of`
+//! resolves names, `renaming` returns the places that a renaming changes.
 
 use mazurka_abs::symbols as abs;
 use mazurka_diagnostics::Span;
 use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, is_keyword, symbols};
 
-/// Resolves the names of a program, in the language that the name of its file indicates. In ABS,
-/// types of expressions are not used: a call is resolved to the method with its name in an
-/// interface.
+/// Resolves the names of a program, in the language that the name of its file indicates. For ABS
+/// the types of expressions are not known here, so a call is resolved by its name, to the method of
+/// an interface.
 ///
 /// ```
 /// use mazurka::names::names_of;

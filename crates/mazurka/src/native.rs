@@ -1,8 +1,9 @@
 //! Native C and C++ programs: compiled elsewhere, loaded into this process ([`load`]).
 //!
 //! Such a program can be [checked](Program::check), [explored](Program::explore),
-//! [run](Program::run) and [replayed](Program::replay), by one engine without states and one
-//! worker, under sequential consistency. All other commands are for other languages.
+//! [run](Program::run) and [replayed](Program::replay). One worker explores it, with an engine that
+//! does not store states, under sequential consistency (`weak/native.rs` explores it under rc11).
+//! The other commands do not support it.
 
 use mazurka_core::Kinds;
 use mazurka_core::record::ProgramRecord;
@@ -33,9 +34,10 @@ pub struct Object<'a> {
     pub content: &'a [u8],
 }
 
-/// Loads a compiled program into this process. It can crash the process: its constructors run now,
-/// and every search runs its code. `file` and `source` are the names and the text of its files, and
-/// `set` is everything else that it depends on. These identify the program in records.
+/// Loads a compiled program into this process. The program can crash the process: its constructors
+/// run now, and every search runs its code. `file` and `source` are the names and the text of its
+/// source files, and `set` is everything else that it depends on; they identify the program in
+/// records.
 pub fn load(
     file: &str,
     source: &str,
@@ -73,8 +75,9 @@ pub(crate) fn refuse() -> ! {
 impl Front for Native {
     type Machine = Machine;
 
-    /// Creates a machine for a run, for example of a schedule that a search has found. If a search
-    /// must learn which accesses are steps, this search is repeated first.
+    /// Creates a machine for one run, for example for a schedule that a search has found. A search
+    /// first finds out which accesses are steps, and a schedule is meaningless without this. So the
+    /// search is repeated here.
     fn machine(&self, options: &Options) -> Machine {
         mazurka_c::set_deadline(options.limits.time);
         let mut machine = Machine::for_runs().expect("a program is loaded");
@@ -84,7 +87,7 @@ impl Front for Native {
                 limits: options.limits.clone(),
                 goal: Goal::Violation(Kinds::FAULTS),
             };
-            // If the search rejects an operation, the run rejects the operation, too.
+            // If the search rejects an operation, the run will reject it as well.
             let _found = search_alone::<Self>(&mut machine, &search, &mut crate::quietly());
         }
         machine
@@ -131,7 +134,7 @@ impl Front for Native {
                 machine.start_again();
                 Ok(true)
             }
-            // The findings have the bound.
+            // The findings contain the bound.
             Some(SearchStop::OutOfTime | SearchStop::Raced) => {
                 machine.end_broken_search();
                 Ok(false)

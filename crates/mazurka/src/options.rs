@@ -1,4 +1,5 @@
-//! The options of a search.
+//! The options that all commands share: limits, which properties count, the memory model, the
+//! solver.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ pub struct Options {
     /// The kinds of violations that count; by default, those that the program
     /// [requires](crate::Program::counted).
     pub counted: Option<Kinds>,
-    /// The names of further properties that count: invariants, `ensures` and temporal ones. If any
-    /// are given, other properties are ignored, unless all properties of their kind count.
+    /// The names of properties that count: of invariants, `ensures` and temporal properties. If
+    /// there are any, a property that is not named is ignored, unless `counted` contains its kind.
     pub properties: Vec<String>,
     /// Which infinite runs count.
     pub fairness: Fairness,
@@ -30,7 +31,7 @@ pub struct Options {
     pub memory: Option<Memory>,
     /// Whether `check` continues until everything is explored, even after a violation.
     pub keep_going: bool,
-    /// The program that the file refines according to its `refines`, for `check`.
+    /// The program that the `refines` of the file names, for `check`.
     pub specification: Option<Arc<crate::Program>>,
     /// Number of workers, for engines that can have several; 0 means 1.
     pub jobs: usize,
@@ -41,11 +42,11 @@ pub struct Options {
     pub solver: Solving,
     /// How long a search waits for one step. A search sets this according to its time limit.
     pub patience: Patience,
-    /// Set when a search is over and its findings are being described.
+    /// Whether the search is over and its findings are being described.
     pub telling: Arc<AtomicBool>,
     /// Whether `check` and `explore` determine which parts of the program no execution reaches.
     pub cover: bool,
-    /// The coverage of the search. The search sets this if coverage is requested.
+    /// Where the search records its coverage. The search sets this itself if `cover` is set.
     pub reached: Option<Arc<Reached>>,
 }
 
@@ -65,15 +66,15 @@ impl Options {
         self.memory.filter(|&memory| memory != Memory::Sc)
     }
 
-    /// Ends the search, before its findings are run again and shown.
+    /// Records that the search is over, before its findings are run again and described.
     pub(crate) fn show(&self) {
         self.solver.show();
         self.patience.wait_again();
         self.telling.store(true, Ordering::SeqCst);
     }
 
-    /// Returns the bounds for queries that the solver could not decide. If the solver was stopped,
-    /// the watch determines the reason.
+    /// Returns the bounds to report for queries that the solver could not decide. If the solver was
+    /// stopped, the watch knows the reason.
     pub(crate) fn bounds_of(&self, doubts: &Doubts, watch: &mut Watch<'_>) -> Vec<Bound> {
         let over = doubts.out_of_time.then(|| {
             let progress = Progress {

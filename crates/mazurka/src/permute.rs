@@ -1,7 +1,8 @@
 //! `permute`: the executable permutations of one execution, or of all.
 //!
-//! A run is recorded, and all orders of its labels that the program can execute are found and run,
-//! up to equivalence. [`Program::permute`] has an example; docs/permute.md has the details.
+//! A run is recorded as a sequence of labels. The search finds all orders of these labels that the
+//! program can execute, up to equivalence, and runs each of them. [`Program::permute`] has an
+//! example; docs/permute.md has the details.
 
 use std::ops::ControlFlow;
 
@@ -30,9 +31,9 @@ pub struct Permuting {
     pub plan: Plan,
     /// Whether to continue from path to path until all are explored.
     pub complete: bool,
-    /// Whether to count the classes of the definitions as printed, too.
+    /// Whether to count also the classes according to the definitions as printed.
     pub paper: bool,
-    /// Whether to find the permutations of the recorded path from any initial values, too.
+    /// Whether to find also the permutations of the recorded path from any initial values.
     pub any_start: bool,
     /// Limit on the permutations, and on the results, that are listed.
     pub listed: usize,
@@ -84,8 +85,8 @@ pub enum PermuteError {
 
 impl Program {
     /// Records a run and finds its executable permutations. Failures and deadlocks are violations.
-    /// Unless `complete`, other paths are not explored: then the scope is not exhaustive, and
-    /// `deterministic` is false or unknown.
+    /// Without `complete`, only the recorded path is explored. The scope is then not exhaustive,
+    /// and `deterministic` is false or unknown.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -137,7 +138,7 @@ impl Program {
         if wanted.paper {
             labelled = labelled.with_names();
         }
-        // Runs that are shown must not have steps that were broken off.
+        // The machine that makes the runs to show does not break off steps.
         let mut tester = front.machine(options);
         let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
         let schedule = Schedule::from_run(labelled.events(), labelled.processes());
@@ -146,7 +147,8 @@ impl Program {
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
         let mut collecting = Collecting {
-            // This takes as much memory as the program again.
+            // A concolic machine takes as much memory as the program itself, so it is omitted if
+            // the time is over.
             concolic: if options.patience.is_over() {
                 None
             } else {
@@ -159,7 +161,7 @@ impl Program {
             printed: wanted.paper,
         };
         let mut permute = permuting(&schedule, extent, budget.left());
-        // If a limit has cut the run, its prefix is permuted.
+        // If a limit has cut the run, the steps before the limit are permuted.
         let up_to =
             (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
         let found = match up_to {
@@ -195,7 +197,7 @@ impl Program {
             None
         };
         let mut machine = collecting.tester;
-        // The record contains the name of the paper's algorithm.
+        // The record names the algorithm of the paper.
         let counted = self.counted_by_explorers(options);
         let head = Head::new("permute", Algorithm::Optimal, options, counted);
         let shown = search::shown(&mut machine, &findings, head);
@@ -480,7 +482,7 @@ fn order_of<M: Narrator>(
     let events = run.steps.into_iter().zip(before);
     let events = events.map(|(step, before)| {
         let before: Vec<usize> = before.iter().map(|&at| at as usize).collect();
-        // A predecessor in the past of another one needs no edge of its own.
+        // A predecessor that happens before another predecessor needs no edge.
         let direct = |&at: &usize| !before.iter().any(|&other| past.before(at, other));
         let changes = step.changes.iter();
         let changes = changes.map(|c| format!("{}: {} -> {}", c.name, c.from, c.to));
@@ -504,8 +506,8 @@ fn order_of<M: Narrator>(
 struct Collecting<M> {
     /// Another machine, which runs permutations as plain schedules.
     tester: M,
-    /// The number of labels of the permutations of one path. Shorter permutations are stuck. `None`
-    /// if there are several paths.
+    /// The number of labels of a complete permutation, if there is only one path. A shorter
+    /// permutation is stuck.
     length: Option<usize>,
     listed: usize,
     concolic: Option<Concolic>,

@@ -1,22 +1,22 @@
-//! `check` chooses the engine: the first one that can decide.
+//! The choice of the engine for `check`: the first engine that can decide.
 //!
 //! Some programs have few traces and many states; others have few states and a huge number of
 //! traces; a third kind has many of both, and steps that mostly commute. The kind is not known in
 //! advance. So the engines take turns, each with a budget of steps that is four times as large in
-//! each next round. The answer comes after at most a few times the work of the best engine. Engines
-//! do not run concurrently, and only steps are counted, so the engine that decides, the answer and
-//! the witness are always the same.
+//! the next round. The whole search makes at most a few times as many steps as the best engine
+//! alone. The engines run one after the other, and budgets count steps and not time. So the engine
+//! that decides, the answer and the witness are always the same.
 //!
-//! If the search takes long, the space is cut into parts for several workers, and each part has its
-//! own budget. A finished part is not explored again; an unfinished one gets a larger budget in the
-//! next round. The result does not depend on the number of workers.
+//! From the round with [`BUDGET_IN_PARTS`] on, the space is cut into parts for several workers, and
+//! each part has its own budget. A finished part is not explored again; an unfinished part gets a
+//! larger budget in the next round. The result does not depend on the number of workers.
 //!
 //! If the program may loop, `stateful` comes first, because the other engines cannot decide
-//! anything if a run is infinite. The engines agree on every verdict, because they explore the same
-//! executions. Only `stateful` can find a livelock; the other engines then reach a bound. Only
-//! `stateful` decides temporal properties, so it is the only engine if these count. Within a limit
-//! on depth it meets everything that the others can meet, so if only that limit ends it, the others
-//! are not tried.
+//! anything if a run is infinite. All engines give the same verdict, because they explore the same
+//! executions. But only `stateful` can find a livelock, where the other engines reach a bound, and
+//! only `stateful` decides temporal properties, so it is the only engine if these count. Up to a
+//! given depth, `stateful` finds everything that the others can find. So if only the limit on depth
+//! ends it, the others are not tried.
 
 use mazurka_core::{Bound, Kind, Limits, Semantics, StopReason};
 use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers};
@@ -25,9 +25,9 @@ use crate::{Algorithm, Options, Watch};
 
 /// Number of steps of the first attempts: a few milliseconds.
 pub(crate) const FIRST_BUDGET: u64 = 100_000;
-/// From this budget on the space is cut into parts.
+/// The budget from which on the space is cut into parts.
 pub(crate) const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
-/// The divisor of the budget for a part: most parts are much smaller.
+/// A part gets the budget divided by this number, because most parts need few steps.
 pub(crate) const PART_OF_BUDGET: u64 = 64;
 
 /// The question that the engines must decide.
@@ -38,7 +38,7 @@ pub(crate) struct Task {
     pub most_steps: Option<u64>,
 }
 
-/// Returns the findings, and the engine that decided.
+/// Decides the task. Returns the engine that decided, and its findings.
 pub(crate) fn decide<M: Semantics>(
     machine: &mut M,
     machines: &(dyn Fn() -> M + Sync),
@@ -99,7 +99,7 @@ pub(crate) fn decide<M: Semantics>(
                     // All workers explore all states, if these are not too many; then the result
                     // does not depend on the number of workers. Otherwise one worker decides,
                     // within the budget.
-                    let all = || {
+                    let by_all_workers = || {
                         let search = Search {
                             limits: all.left(),
                             ..search.clone()
@@ -112,9 +112,17 @@ pub(crate) fn decide<M: Semantics>(
                     };
                     let whole = whole || budget < BUDGET_IN_PARTS;
                     let found = (!whole && algorithm == Algorithm::Stateful)
-                        .then(all)
+                        .then(by_all_workers)
                         .flatten();
-                    found.unwrap_or_else(|| search.run(machine, watch, &mut ()))
+                    found.unwrap_or_else(|| {
+                        // The workers have used some of the time.
+                        let limits = Limits {
+                            steps: Some(steps),
+                            ..all.left()
+                        };
+                        let search = Search { limits, ..search };
+                        search.run(machine, watch, &mut ())
+                    })
                 }
             };
             found.elapsed = all.elapsed();
@@ -124,7 +132,7 @@ pub(crate) fn decide<M: Semantics>(
             if decided || over || found.bounds.iter().any(ends_all) {
                 return (algorithm, found);
             }
-            // The engine has met everything that the others can meet within the limit.
+            // Within the limit on depth, the engine has found everything that the others can find.
             let too_deep = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
             if algorithm == Algorithm::Stateful
                 && !found.broken_off
@@ -136,7 +144,8 @@ pub(crate) fn decide<M: Semantics>(
             if more && found.bounds.contains(&Bound::MaxSteps(steps)) {
                 continue;
             }
-            // The limit is one of the user or of the evaluator: this engine cannot do better.
+            // A limit of the user or of the evaluator has ended the attempt, so a larger budget
+            // would not help this engine.
             engines.retain(|&other| other != algorithm);
             if engines.is_empty() {
                 return (algorithm, found);

@@ -1,4 +1,6 @@
-//! The profile of a search: the pairs of steps whose reversals have started executions.
+//! `explore --profile`: which pairs of places in the source cost the most executions. An engine
+//! explores a further execution because it reverses a race of two steps; the profile counts these
+//! reversals by the places of the two steps.
 //!
 //! ```
 //! use mazurka::{Algorithm, Options, Program, quietly};
@@ -39,7 +41,8 @@ pub enum NoProfile {
 }
 
 impl Program {
-    /// Like [`explore`](Program::explore) with one worker, with a profile of the executions.
+    /// Explores like [`explore`](Program::explore) with one worker, and adds the profile to the
+    /// record.
     pub fn explore_profile(
         &self,
         algorithm: Algorithm,
@@ -81,7 +84,7 @@ impl Program {
 /// Counts reversals by the places of their steps.
 #[derive(Default)]
 struct Profiler {
-    /// For each process, the location where it is.
+    /// For each process, the location of its next step.
     rests: Vec<u32>,
     /// For each step of the current run, its process, and the location of that process before the
     /// step.

@@ -1,4 +1,5 @@
-//! A program that is ready to be explored.
+//! [`Program`]: a program that was loaded once and is ready for all commands; and which properties
+//! of it count.
 
 use mazurka_abs::NoNet;
 use mazurka_core::record::ProgramRecord;
@@ -43,9 +44,9 @@ impl Program {
     /// Loads a program: an ABS program if the name of its file ends in `.abs`, otherwise a `.maz`
     /// program. `file` is the name in records and messages. `set` overrides constants and sets
     /// initial values of variables, as `--set` does. Names that start with `@` are options of ABS
-    /// programs: `@ignore-time`, `@observe`, `@object`, `@product`, `@main`, and `@files`: the
-    /// starts of the files that the text was assembled from, separated by commas. The error
-    /// contains all mistakes in the text.
+    /// programs: `@ignore-time`, `@observe`, `@object`, `@product`, `@main`, and `@files`. The last
+    /// gives the positions at which the files begin that the text was assembled from, separated by
+    /// commas. The error contains all mistakes in the text.
     pub fn load(
         file: &str,
         source: &str,
@@ -63,7 +64,7 @@ impl Program {
         })
     }
 
-    /// Creates a program that this record identifies.
+    /// Creates a program. `record` identifies it.
     pub(crate) fn new(record: ProgramRecord, language: Language) -> Self {
         Self { record, language }
     }
@@ -104,8 +105,8 @@ impl Program {
         }
     }
 
-    /// Returns the program that a search with these options explores: with the fairness of the
-    /// options and, if properties are named, without those that do not count.
+    /// Returns the program that a search with these options explores: it has the fairness of the
+    /// options, and if the options name properties, it lacks the properties that do not count.
     pub(crate) fn asked(&self, options: &Options) -> Self {
         let mut language = self.language.clone();
         if !options.properties.is_empty() {
@@ -117,7 +118,7 @@ impl Program {
         }
     }
 
-    /// Returns the options for a search for graver violations only.
+    /// Returns the options for a search that looks only for violations of these kinds.
     pub(crate) fn narrowed(&self, options: &Options, graver: Kinds) -> Options {
         let named = self.named_properties();
         let matters = |name: &&String| {
@@ -131,7 +132,7 @@ impl Program {
         }
     }
 
-    /// Returns the kinds of violations that all count, whatever the property.
+    /// Returns the kinds of violations that count even if the options do not name the property.
     pub(crate) fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
@@ -145,8 +146,8 @@ impl Program {
 
     /// Returns the kinds of violations that count: the kinds in the options, if any are given, and
     /// those of the properties that the options name. By default, failures, violated temporal
-    /// properties, deadlocks and livelocks count, and also different results if the file defines
-    /// what to observe or states no other property; the kinds that the file allows do not count.
+    /// properties, deadlocks and livelocks count. Different results count if the file defines what
+    /// to observe or states no other property. The kinds that the file allows do not count.
     /// Temporal properties count only if the file states some.
     pub fn counted(&self, options: &Options) -> Kinds {
         let named = self.named_properties().into_iter();
@@ -188,13 +189,14 @@ impl Program {
         self.states_temporal() || covers || self.refines().is_some()
     }
 
-    /// Returns the bound of a search that ignores temporal properties although they count.
+    /// Returns the bound that a search reports if it ignores temporal properties although they
+    /// count.
     pub(crate) fn leaves_out_temporal(&self, counted: Kinds) -> Option<Bound> {
         counted.contains(Kind::Property).then_some(Bound::Temporal)
     }
 
-    /// Returns the bound of a search if durations of the program can take more times than are
-    /// explored.
+    /// Returns the bound that a search reports if a duration of the program can take times that are
+    /// not explored.
     pub(crate) fn leaves_out_times(&self) -> Option<Bound> {
         self.language.leaves_out_times().then_some(Bound::Times)
     }
@@ -226,10 +228,11 @@ pub enum Refused {
         "temporal properties can be decided only where all values are known: give the initial values (--set) and use no `input()`, or leave them out (`allows property`)"
     )]
     Temporal,
-    /// It cannot be explored under a weak memory model.
+    /// The program cannot be explored under a weak memory model.
     #[error("under a weak memory model: {0}")]
     Weak(#[from] NotWeak),
-    /// It has unknown values, and results or orders are to be compared under a weak memory model.
+    /// The program has unknown values, and the command would have to compare results or orders
+    /// under a weak memory model.
     #[error(
         "under a weak memory model `orders` and determinism need all values: give the initial values (--set) and use no `input()`, or leave out determinism (`allows nondeterminism`)"
     )]
@@ -268,7 +271,7 @@ pub enum Refused {
     /// Leaks are only searched in interleavings.
     #[error("--leaks is for sequential consistency: leave out --memory")]
     NativeLeaks,
-    /// Under a memory model the last value of a variable is not in memory.
+    /// Variables are observed under a memory model, where memory does not hold their last values.
     #[error(
         "under a memory model the exit code and the output are observed: print what --observe names"
     )]

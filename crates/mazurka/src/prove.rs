@@ -1,7 +1,7 @@
 //! `prove` and `check-proof`: dynamic logic about a program.
 //!
-//! A proof is for all initial values and all schedules. Independent code checks it, without using
-//! the search's code for steps. docs/prove.md describes the formulas and the rules.
+//! A proof covers all initial values and all schedules. The checker of proofs has its own code for
+//! steps, independent of the search. docs/prove.md describes the formulas and the rules.
 //!
 //! ```
 //! use mazurka::prove::ProveOptions;
@@ -57,14 +57,15 @@ pub struct ProveOptions {
     pub reduce: bool,
     /// Whether goals with contradictory assumptions are closed immediately.
     pub feasible: bool,
-    /// Whether to prove, too, that no state deadlocks.
+    /// Whether to prove also that no state is a deadlock.
     pub deadlock: bool,
     /// How often a loop without an invariant may be unfolded.
     pub unfold: u32,
-    /// Whether the proofs are written. If not, they have no goals; that is enough for an answer.
+    /// Whether the proofs will be written to a file. If not, their goals are not kept, because an
+    /// answer does not need them.
     pub write: bool,
-    /// Whether the operating-system process ends afterwards. Then the system frees the memory of
-    /// the search.
+    /// Whether the operating-system process ends after the proof. If so, the search does not free
+    /// its memory.
     pub leave: bool,
     /// The solver.
     pub solver: Solving,
@@ -98,8 +99,8 @@ struct ProofSubject<'p> {
     program: &'p hir::Program,
 }
 
-/// A goal, and the program that it is about, with copies of processes and with the processes that
-/// the goal itself defines.
+/// A goal and the program that it is about. The program contains copies of processes for the boxes
+/// of the goal, and the processes that the goal itself defines.
 struct PosedGoal<'p> {
     source: Cow<'p, str>,
     program: Cow<'p, hir::Program>,
@@ -160,7 +161,8 @@ pub enum ProveError {
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
     )]
     ToldApart,
-    /// No values satisfy the `requires` of the program. Then every goal would hold vacuously.
+    /// No values satisfy the `requires` of the program, so that every goal would hold without
+    /// meaning anything.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
     NoStart,
     /// The solver is not installed.
@@ -193,10 +195,10 @@ pub struct ProofFile {
 /// Why a file is not accepted as a proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofProblem {
-    /// It is not JSON, or does not have this shape.
+    /// The file is not JSON, or does not have the shape of a proof.
     #[error("this is not a proof of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
-    /// It is about another program.
+    /// The proof is about another program.
     #[error(
         "this is a proof about another program: `{file}` or its --set options have changed since"
     )]
@@ -204,16 +206,17 @@ pub enum ProofProblem {
         /// The file.
         file: String,
     },
-    /// It may be about no run, because no initial values may exist.
+    /// The solver does not know whether any initial values satisfy the `requires`, so the proof may
+    /// be about no run at all.
     #[error("{NO_KNOWN_START}: {0}")]
     NoKnownStart(Why),
     /// The proof is invalid.
     #[error("rejected: {0}")]
     Rejected(#[from] Rejected),
-    /// Its goal cannot be parsed, or there is no solver.
+    /// The goal of the proof cannot be parsed, or there is no solver.
     #[error(transparent)]
     Prove(#[from] ProveError),
-    /// It was not checked completely, so it may be invalid.
+    /// The proof was not checked completely, so it may be invalid.
     #[error("not checked to its end: {bound}")]
     BrokenOff {
         /// The reason.
@@ -382,7 +385,8 @@ impl ProofSubject<'_> {
             witnesses.extend(shown.and_then(|shown| shown.witness));
             file.proofs.push(found.proof);
         }
-        // Temporal properties are part of the specification in the file.
+        // The specification of the file also contains its temporal properties, which are not
+        // proved.
         if wanted.contains(&None) && !self.program.temporal.is_empty() {
             bounds.push(Bound::Temporal);
         }
@@ -483,7 +487,7 @@ impl ProofSubject<'_> {
     }
 
     /// Returns an error if no initial values satisfy the `requires` of the program. The inner error
-    /// says why this is unknown.
+    /// is the reason why this is unknown.
     fn can_start(&self, solver: &Solving) -> Result<Result<(), Why>, ProveError> {
         if self.program.requires.is_empty() {
             return Ok(Ok(()));
@@ -511,7 +515,7 @@ impl ProofSubject<'_> {
         Ok(solving.assemble(Effort::default().conflicts)?)
     }
 
-    /// Runs a refutation. Only violations that occur in this run count.
+    /// Runs a refutation: only a violation that occurs in this run counts.
     fn evidence(
         &self,
         goal: Option<&str>,
@@ -566,7 +570,7 @@ impl ProofSubject<'_> {
             match known.map(|(_, value)| value.as_str()) {
                 None | Some("false") => Some(0),
                 Some("true") => Some(1),
-                // A `u64` is stored as the bits of an `i64`.
+                // A `u64` is stored in an `i64` with the same bits.
                 Some(value) => Some(parse_input(value)? as i64),
             }
         };
@@ -625,7 +629,7 @@ impl ProofSubject<'_> {
 struct Evidence {
     /// The initial values, and the values of inputs.
     values: Vec<(String, String)>,
-    /// A run of each box on the way to the violation, if there is a box.
+    /// The runs of the boxes on the way to the violation, if the goal has a box.
     witness: Option<Witness>,
 }
 
@@ -672,7 +676,7 @@ impl RefutationRunner<'_> {
             return None;
         }
         let mut run = narrated.run;
-        // The initial values of the run are shown if they differ from those of the program.
+        // Show the initial values of the run if they differ from those of the program.
         if depth > 0 || cells != self.start {
             let start = mazurka_core::Narrator::narrate(&mut machine, &Schedule::default()).ok()?;
             run.inputs.splice(0..0, start.state);
@@ -757,8 +761,7 @@ fn outcome(goal: String, found: &Outcome, shown: Option<&Evidence>) -> GoalOutco
     let (closed, counts) = (found.closed, found.counts);
     let witness = shown.and_then(|shown| shown.witness.as_ref());
     let stuck = witness.is_some_and(|witness| witness.kind == Kind::Deadlock);
-    // Only a complete proof shows that there is no deadlock: the goals processed so far do not
-    // cover the others.
+    // Only a complete proof shows that there is no deadlock: an open goal may still contain one.
     let deadlock_free = if closed {
         (found.deadlock_free == DeadlockFree::Program).then_some(true)
     } else {

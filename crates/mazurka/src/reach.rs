@@ -1,4 +1,5 @@
-//! `reach`: whether a state can be reached, decided on the net.
+//! `reach`: whether a state with a given property can be reached. The program is unfolded into a
+//! net, and the answer is found in the net: by enumerating markings, or by a solver.
 //!
 //! ```
 //! use mazurka::reach::{Method, Reach, Reachability, StateProperty};
@@ -47,7 +48,7 @@ pub use mazurka_lang::BadProperty;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reachability {
-    /// It can be reached, and the run shows it.
+    /// The state can be reached, and a run shows this.
     Reachable,
     /// No execution reaches it.
     Unreachable,
@@ -58,7 +59,7 @@ pub enum Reachability {
 /// How to search for a state in a net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Method {
-    /// Enumerate the markings of the variables and processes of the property.
+    /// Enumerate the markings of those variables and processes that the property mentions.
     #[default]
     Search,
     /// Translate the net into a formula for a solver.
@@ -121,7 +122,7 @@ struct NetQuestion<'a> {
     processes: Vec<ProcessPath>,
     /// The budget for the answer.
     budget: Budget<'a>,
-    /// Whether a number in the property exceeded 64 bits in some state.
+    /// Whether a number in the property has exceeded 64 bits in some state.
     out_of_range: Cell<bool>,
 }
 
@@ -295,7 +296,7 @@ impl Program {
             (None, false) => Reachability::Unknown,
         };
         let tests = found.counts.executions + found.counts.discarded;
-        // The question is only about this state.
+        // `reach` reports nothing but the answer, so other findings are dropped.
         found.failures.clear();
         (found.deadlock, found.livelock) = (None, None);
         found.elapsed = budget.elapsed();
@@ -392,8 +393,8 @@ fn reach_for_all(
     let run = schedule.and_then(|schedule| {
         follow(&mut machine, &schedule);
         if question.property.deadlock() && ending(&machine) != Ending::Deadlock {
-            // In the solution, a step in which a process keeps waiting comes too late, so the
-            // solution is not a run.
+            // The solution of the solver is not a run: it contains a step in which a process keeps
+            // waiting, at a point where the process can continue.
             net.found.add_bound(Bound::Undecided);
             return None;
         }
@@ -457,7 +458,7 @@ fn solve<E: Execution, Q: Question<E>>(
     })
 }
 
-/// Records a bound that was hit. A limit may have stopped a solver that did not decide.
+/// Records the bound if one was hit. If the solver did not decide, a limit may have stopped it.
 fn note(
     outcome: ReachOutcome,
     budget: Budget<'_>,
@@ -483,7 +484,7 @@ fn nearest(machine: &mut Machine, schedule: &Schedule, question: &NetQuestion<'_
     if question.budget.time().is_break() {
         return schedule.clone();
     }
-    // Exceeding the range during this search does not affect the answer.
+    // A number beyond 64 bits in this search does not affect the answer.
     let out_of_range = question.out_of_range.get();
     let most = schedule.0.len().saturating_sub(1);
     let shorter = shortest(machine, most, &mut |machine| question.holds_now(machine));
@@ -507,7 +508,8 @@ fn shown(
     if question.holds_now(machine) {
         return Some(run);
     }
-    // Over numbers a guard may exceed 64 bits, so that the run is not a deadlock.
+    // In the run with numbers a guard may exceed 64 bits, so that the run does not end in a
+    // deadlock.
     let left = question.out_of_range.get() || question.property.deadlock();
     assert!(left, "the run does not reach the state: {schedule}");
     found.add_bound(Bound::IntRange);

@@ -1,9 +1,10 @@
 //! `refines "other.maz" via { x -> y }`: whether every run of a program corresponds to a run of its
 //! specification.
 //!
-//! The search is `refine` of the explorers; this file defines what is observed, starts the search,
-//! and reports the result. The library reads no files: the caller provides the specification as
-//! [`Options::specification`], and without it `check` reports that the refinement was not checked.
+//! The search is explore/src/algorithms/refine.rs. This file defines what is observed, starts the
+//! search and reports the result. The library reads no files: the caller provides the specification
+//! as [`Options::specification`], and without it `check` reports that the refinement was not
+//! checked.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -64,13 +65,14 @@ impl Program {
         code.is_some_and(|code| code.program().constants.contains(name))
     }
 
-    /// Returns the bound of a command that does not check the refinement although it counts.
+    /// Returns the bound that a command reports if it does not check the refinement although it
+    /// counts.
     pub(crate) fn leaves_out_refinement(&self, options: &Options) -> Option<Bound> {
         let counts = self.kinds_of(options).contains(Kind::Property);
         (counts && self.refinement().is_some()).then_some(Bound::Refinement)
     }
 
-    /// Returns the bounds of a command that checks neither covers nor the refinement.
+    /// Returns the bounds that a command reports if it checks neither covers nor the refinement.
     pub(crate) fn leaves_out(&self, options: &Options) -> impl Iterator<Item = Bound> {
         let covers = self.leaves_out_covers(options);
         covers
@@ -190,7 +192,7 @@ impl Program {
         }
         if let Some((schedule, excess)) = found.broken {
             options.show();
-            // The other machine is in one of the states of the search.
+            // The machine of the search may be in any state, so another one makes the run.
             let mut fresh = Machine::new(code.clone(), limits.local);
             let run = retell(&mut fresh, &schedule).run;
             record
@@ -233,8 +235,7 @@ impl Program {
         }
     }
 
-    /// Returns the evidence again, for a run that has been replayed; the error says why it is not
-    /// evidence.
+    /// Returns the evidence for a run that was replayed. The error says why the run is no evidence.
     pub(crate) fn replayed_excess(
         &self,
         run: Run,

@@ -48,7 +48,7 @@ pub struct Recording {
 /// Why a text is not a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// It is not JSON, or does not have this shape.
+    /// The text is not JSON, or does not have the shape of a record.
     #[error("this is not a record of Mazurka: {0}")]
     Shape(#[from] serde_json::Error),
     /// The record has an unsupported version.
@@ -91,7 +91,7 @@ fn is_read(version: u64) -> bool {
 /// Why a recorded run was not reproduced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayProblem {
-    /// It was recorded with another program.
+    /// The run was recorded with another program.
     #[error(
         "this was recorded with another program: `{file}` or its --set options have changed since (its hash was {recorded}, now it is {now})"
     )]
@@ -106,7 +106,7 @@ pub enum ReplayProblem {
     /// The record contains no run.
     #[error("there is nothing to replay: the record has no witness and no run")]
     Nothing,
-    /// Its violation has no run.
+    /// The violation in the record has no run.
     #[error(
         "there is nothing to replay: the violation is a `cover` that no run reaches; to look for it again, `mazurka check {file}` with the options of then"
     )]
@@ -352,7 +352,7 @@ fn replay_witness<M: Narrator + Semantics>(
         (Kind::Livelock, [run]) => {
             let narrated = same_run(machine, run, words)?;
             match evidence::livelock(machine, narrated.run) {
-                // Records without lassos, which are older, do not contain the start of the cycle.
+                // An older record has no `lasso`, so it does not say where the cycle begins.
                 Some(new) if old.lasso.is_some_and(|stem| Some(stem) != new.lasso) => {
                     changed("their cycle begins at another step")
                 }
@@ -375,7 +375,7 @@ fn replay_witness<M: Narrator + Semantics>(
     }
 }
 
-/// Returns the failure that a witness is about.
+/// Returns the failure that a witness shows.
 fn failure_again<M: Narrator>(
     machine: &mut M,
     failures: &[Mishap],
@@ -446,8 +446,8 @@ pub(crate) fn same_steps(old: &Run, new: &Run) -> Result<(), ReplayProblem> {
 
 /// Returns the most important difference, if any.
 fn difference(was: &Step, is: &Step) -> Option<String> {
-    // Marks are not part of the step. Locks follow from the label, and older records do not contain
-    // them.
+    // The mark of a race is not part of the step. The locks follow from the label, and older
+    // records lack them.
     let unmarked = |step: &Step| Step {
         racing: false,
         locks: Vec::new(),

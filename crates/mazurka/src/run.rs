@@ -1,6 +1,7 @@
 //! `run`: one execution, by a given schedule or at random.
 //!
-//! A [`Plan`] determines the execution. The verdict of its [`RunRecord`] applies to this run only.
+//! A [`Plan`] determines the execution, and the result is a [`RunRecord`]. Its verdict applies to
+//! this run only.
 //!
 //! ```
 //! use mazurka::run::Plan;
@@ -80,7 +81,7 @@ pub enum NoPath {
     /// Some values are unknown.
     #[error("a path is computed only for programs without unknown values")]
     Unknowns,
-    /// The numbers cannot be expressed as terms.
+    /// A number of the run exceeds what terms can express.
     #[error("the numbers of this run cannot be expressed over symbolic initial values")]
     Numbers,
 }
@@ -136,7 +137,8 @@ impl Program {
     ) -> Result<RunRecord, ReplayError> {
         let start = Instant::now();
         let options = &options.started();
-        // It begins before the machine, so the reason is known if the machine breaks off a step.
+        // The budget begins before the machine does, so that the reason is known if the machine
+        // breaks off a step.
         let budget = Budget::new(&options.limits);
         let mut machine = front.machine_for_a_run(options);
         let (run, bound) = match plan {
@@ -152,7 +154,7 @@ impl Program {
                     });
                     steps.push(Step { enabled, ..step });
                 });
-                // A step that was broken off has been taken back.
+                // If the last step was broken off, it has been taken back.
                 steps.truncate(machine.events().len());
                 let schedule = Schedule::from_run(machine.events(), machine.processes());
                 (machine.told(&schedule, steps), bound)
@@ -252,8 +254,8 @@ impl Program {
     }
 
     /// Returns a run as the guarded-command paper records it. Its steps are the labels of θ. The
-    /// result contains path(θ), the effect of θ, and the labels that could have taken another
-    /// branch (a guard could not).
+    /// result contains path(θ), the effect of θ, and the labels that contain a choice, which could
+    /// have gone the other way.
     ///
     /// ```
     /// use mazurka::run::Plan;
@@ -390,7 +392,7 @@ pub(crate) fn one_of(ready: &[ProcessId], random: &mut Random) -> ProcessId {
 }
 
 /// Makes one step, with a random outcome for each of its `choose` expressions. The possible
-/// outcomes are known only when the step has been made, so the step is made again for each
+/// outcomes are known only after the step, so the step is taken back and made again for each
 /// `choose`.
 pub(crate) fn by_chance<E: Execution + ?Sized, T>(
     machine: &mut E,

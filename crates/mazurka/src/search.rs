@@ -87,8 +87,8 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     evidence::witnesses(machine, found, head.counted, &evidence_time)
 }
 
-/// Searches a program with one machine. If the search has learned something about the program, it
-/// starts again.
+/// Searches a program with one machine. If the search has found out something about the program
+/// that it needs from the start, it starts again.
 pub(crate) fn search_alone<F: Front>(
     machine: &mut F::Machine,
     search: &Search<Algorithm>,
@@ -114,8 +114,8 @@ pub(crate) fn search_alone<F: Front>(
 /// The least number of steps to spend on graver violations after one was found.
 const LEAST_STEPS_FOR_GRAVER: u64 = 1_000_000;
 
-/// Returns the kinds that must still be searched: if the search stopped at a violation, the graver
-/// kinds.
+/// Returns the kinds of violations to search for next: if the search has stopped at a violation,
+/// the graver kinds that count.
 fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     let gravest = record.found().iter().next()?;
     let graver = counted.graver_than(gravest);
@@ -130,7 +130,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         record.options = more.options;
         record.verdict = more.verdict;
     } else {
-        // The budget of this search is not a limit of the user.
+        // Drop the bounds that only this search has set, because they are not limits of the user.
         let given = |bound: &Bound| match *bound {
             Bound::MaxSteps(most) => limits.steps == Some(most),
             Bound::MaxDepth(most) => limits.depth == Some(most),
@@ -147,7 +147,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (known, other) => known.or(other),
     };
-    // Each search has met only some of them, so the greater count is nearer to the total.
+    // Each search has found only some of these, so the greater count is nearer to the total.
     let (counts, others) = (&mut record.counts, more.counts);
     counts.deadlocks = counts.deadlocks.max(others.deadlocks);
     counts.failures = counts.failures.max(others.failures);
@@ -213,10 +213,10 @@ impl<'a> Head<'a> {
 }
 
 impl Program {
-    /// Returns the verdict of the engine that decides first; the record names this engine. Only the
-    /// kinds of violations that [count](Program::counted) decide. If the search finds a violation
-    /// that is not of the gravest kind, it spends the same number of steps again, and at least a
-    /// million, on graver kinds. The record then says which kinds are still open.
+    /// Returns the verdict of the engine that decides first; the record names this engine. Only
+    /// violations of the kinds that [count](Program::counted) matter. If the first violation is not
+    /// of the gravest kind, the search continues for graver kinds, with as many steps again (at
+    /// least a million). The record says which kinds are still open.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let asked = self.asked(options);
         match options.weak_memory() {
@@ -254,8 +254,8 @@ impl Program {
                 record.add_bounds([bound]);
                 break;
             }
-            // Other violations that count are met on the way, and are decided if the search is
-            // complete.
+            // A search for graver kinds also finds other violations, and decides their kinds if it
+            // is complete.
             let rest = counted.without(record.found());
             let options = &Options {
                 limits: account.left(),
@@ -297,7 +297,8 @@ impl Program {
             },
         )?;
         self.look_at_refinement(&mut record, options, &account, watch)?;
-        // Parts of the work have only what is left of the time.
+        // The parts of the work had only the rest of the time as their limit; report the limit of
+        // the user.
         account.restate(&mut record.scope.bounds);
         if account.over().is_none() {
             record.explanation = self.explanation(&record, options, watch);
@@ -526,7 +527,7 @@ impl Program {
             return Err(ResumeError::Engine(algorithm));
         };
         let options = &options.started();
-        // The coverage of earlier stages of a search is not saved.
+        // A checkpoint contains no coverage, so a resumed search has none.
         let options = &match from {
             Some(_) => options.clone(),
             None => self.covering(options),
@@ -577,8 +578,8 @@ impl Program {
         self.record_of(head, found, shown)
     }
 
-    /// Returns the record of a search, with its evidence. A finding without evidence must have left
-    /// a bound.
+    /// Returns the record of a search with its evidence. If a finding has no evidence, the search
+    /// must have hit a bound.
     pub(crate) fn record_of(
         &self,
         head: Head<'_>,
@@ -592,7 +593,7 @@ impl Program {
             "what was found is not shown: {faults:?}"
         );
         let counts_failures = head.counted.contains(Kind::Failure);
-        // A bound that was hit does not invalidate a violation.
+        // A violation is certain even if a bound was hit.
         let verdict = match (witnesses.is_empty(), found.bounds.is_empty()) {
             (false, _) => Verdict::Violated,
             (true, false) => Verdict::Inconclusive,

@@ -1,7 +1,8 @@
-//! The choice of the solver, its limits, and the log of its queries.
+//! The choice of the solver for conditions over inputs and initial values, its limits, and the log
+//! of its queries.
 //!
-//! The embedded solver decides conditions over inputs and initial values; `z3` and `cvc5` can
-//! replace it or be compared with it, if they are installed.
+//! By default the embedded solver decides. If `z3` or `cvc5` is installed, it can replace the
+//! embedded solver, or its answers can be compared with those of the embedded solver.
 //!
 //! ```
 //! use mazurka::solving::SolverChoice;
@@ -23,7 +24,7 @@ use mazurka_smt::{Assembly, Choice, Deadline, Effort, Missing, Solver, assemble}
 
 pub use mazurka_smt::{Choice as SolverChoice, present as second_solver, stop_all as stop_solvers};
 
-/// The least time for finding evidence, whatever the time limit.
+/// The least time for finding evidence, even if the time limit is over.
 const FOR_EVIDENCE: Duration = Duration::from_millis(500);
 
 /// Receives every query that reaches a solver, as SMT-LIB text with the answer as a comment.
@@ -81,7 +82,7 @@ impl Solving {
         }
     }
 
-    /// Ends the search, before its findings are shown.
+    /// Gives the solver some more time after the search, to find values for the evidence.
     pub(crate) fn show(&self) {
         self.deadline.put_off(FOR_EVIDENCE);
     }

@@ -14,8 +14,9 @@ use crate::{Algorithm, Options, Program, Watch};
 const MOST_STATES: usize = 200;
 
 impl Program {
-    /// Like [`explore`](Program::explore) with [`Algorithm::Stateful`], and returns the graph of
-    /// the states, too: all states or, if there are many, the 200 nearest to the initial state.
+    /// Explores like [`explore`](Program::explore) with [`Algorithm::Stateful`], and also returns
+    /// the graph of the states. If there are many, the graph has the 200 states that are nearest to
+    /// the initial one.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -37,7 +38,7 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> (Record, StateGraph) {
         let mut machine = front.machine(options);
-        // The picture needs all states.
+        // A picture shows all states, so no reduction is used.
         let algorithm = Algorithm::StatefulAs(Merging {
             reduced: false,
             symmetric: false,

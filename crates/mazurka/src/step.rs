@@ -36,7 +36,7 @@ use crate::{Options, Program, Watch, quietly};
 
 pub use mazurka_core::{HeldLock, NextSteps, Situation, Standing};
 
-/// Limit on the next steps of one process that are shown: its `choose` may have a million outcomes.
+/// The most next steps that are shown for one process. Its `choose` may have a million outcomes.
 const MOST_OUTCOMES: usize = 8;
 
 /// A run that is made by hand: a program in a state of a run, with the steps that led there and the
@@ -47,7 +47,7 @@ pub struct Stepper<'a> {
     machine: Box<dyn Narrator>,
     /// The steps of the run, with their descriptions.
     steps: Vec<Step>,
-    /// The steps that were taken back, the next one last.
+    /// The steps that were taken back. The one that `redo` makes next is the last.
     ahead: Vec<ScheduledStep>,
     random: Random,
 }
@@ -248,7 +248,7 @@ impl Stepper<'_> {
         count
     }
 
-    /// Makes at most `steps` steps again that were taken back. Returns their number.
+    /// Makes again at most `steps` of the steps that were taken back. Returns how many it has made.
     pub fn redo(&mut self, steps: usize) -> Result<usize, StepProblem> {
         for made in 0..steps {
             let Some(step) = self.ahead.last().cloned() else {
@@ -311,8 +311,8 @@ impl Stepper<'_> {
         Ok(bound.filter(|bound| Some(*bound) != enough.map(Bound::MaxSteps)))
     }
 
-    /// Makes one step. If this step was taken back last, the other steps taken back can still be
-    /// made again.
+    /// Makes one step. If it is the step that was taken back last, `redo` can still make the
+    /// others.
     fn make_one(&mut self, step: &ScheduledStep) -> Result<(), StepProblem> {
         let depth = self.steps.len();
         let process = self.ready(step)?;
@@ -469,7 +469,7 @@ impl Stepper<'_> {
         self.machine.name_of(self.machine.processes().path(process))
     }
 
-    /// Returns the value with the names of processes instead of their numbers.
+    /// Returns the obstacle with the names of processes instead of their numbers.
     fn named(&self, waiting: &Waiting) -> Waiting {
         let name = |number: &str| match number.parse() {
             Ok(path) => self.machine.name_of(&path),

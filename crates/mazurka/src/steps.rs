@@ -1,4 +1,4 @@
-//! The places of steps in the source.
+//! The places in the source where steps begin, for editors.
 
 use mazurka_lang::StepPlace;
 

@@ -62,8 +62,8 @@ pub struct SymbolicRecord {
 }
 
 impl Program {
-    /// Executes the program symbolically, to its last states. Possible failures and deadlocks are
-    /// violations. Without the check of feasibility it is unknown whether they are possible.
+    /// Executes the program symbolically, up to its final states. A failure or deadlock is a
+    /// violation if it is possible. With `feasible` off, it is unknown whether it is.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -87,8 +87,8 @@ impl Program {
         if code.has_object() {
             return Err(Refused::Object);
         }
-        // Without the check of feasibility, steps are counted as in the prototype: leaving a loop
-        // whose bound is used up is a step.
+        // With `feasible` off, steps are counted as in the prototype of the paper: leaving a loop
+        // whose bound is reached is a step.
         let exits = !wanted.feasible;
         let code = Arc::new(compile_symbolic(code.program(), code.source(), exits));
         let mut machine = if wanted.feasible {
@@ -202,7 +202,7 @@ struct Collecting {
     listed: Vec<SymbolicStateRecord>,
     /// The run that ended in each recorded state.
     runs: Vec<Schedule>,
-    /// States that were not expanded, and the runs to them.
+    /// The states that were not expanded.
     open: Vec<SymbolicStateRecord>,
     open_runs: Vec<Schedule>,
     /// All mishaps.
@@ -329,8 +329,8 @@ impl Collecting {
     }
 }
 
-/// Reduces the current run to the events that happen before a mishap of its last step, because
-/// another process may have had a false `assume`, which is not needed.
+/// Reduces the current run to the events that happen before a mishap of its last step. Other events
+/// are not needed, and one of them may be a false `assume`.
 fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     let events = machine.events();
     if let Some(last) = events.last()
@@ -344,8 +344,9 @@ fn leave_out_others(machine: &mut SymbolicMachine, mishap: &Mishap) {
     machine.start_all();
 }
 
-/// Runs the current run with concrete values. Returns how it ends, and the values. Returns `None`
-/// if no values are known, if a machine gave up on a step, or if the mishap does not occur again.
+/// Repeats the current run with concrete values. Returns how the run ends, and the values. Returns
+/// `None` if no values are known, if a machine gave up on a step, or if the mishap does not occur
+/// again.
 fn run_again(
     machine: &SymbolicMachine,
     mishap: Option<&Mishap>,
@@ -354,7 +355,7 @@ fn run_again(
     let concrete = machine.concrete(mishap)?;
     let mut program = Machine::new(concrete.code, options.limits.local);
     let narrated = evidence::tell(&mut program, &concrete.schedule);
-    // Where the evaluator gives up, one machine may get further than the other.
+    // If the evaluator gives up on a step, one of the two machines may get further than the other.
     let gave_up = !evidence::bounds_of_run(&program, &options.limits).is_empty()
         || !evidence::bounds_of_run(machine, &options.limits).is_empty();
     if gave_up || program.broken_requires().is_some() {
@@ -379,7 +380,7 @@ fn run_again(
     Some((ending(&program), concrete.values))
 }
 
-/// Returns the given value of a variable; 0 if it has none.
+/// Returns the given value of a variable, or 0 if none is given.
 fn given_value(values: &[Binding], name: &str) -> Option<i64> {
     let known = values.iter().find(|binding| binding.name == name);
     // A `u64` is stored as the bits of an `i64`.

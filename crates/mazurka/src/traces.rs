@@ -10,7 +10,7 @@
 //! | g(θ), Theorem 8 | [`Program::linearised`] |
 //! | ι⟨W, R⟩, section 2 | [`Program::path_events`] |
 //!
-//! Two runs are equivalent if they have the same steps and dependent steps in the same order.
+//! Two runs are equivalent if they have the same steps, and dependent steps in the same order.
 
 use mazurka_core::record::{ComparedRuns, Ending, OtherOrder, PathEvent, Run, Step};
 use mazurka_core::{
@@ -32,12 +32,12 @@ pub enum NotLinear {
     /// The program is not in `.maz`.
     #[error("a run of a `.maz` program is linearised")]
     NotMaz,
-    /// It has synchronisation objects.
+    /// The program has synchronisation objects.
     #[error(
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are of several processes, and a run that is linearised has one"
     )]
     Objects,
-    /// It has an object whose operations clients call.
+    /// The program has an object whose operations clients call.
     #[error("`spec object`: calls are chosen by clients, and no statement says the same")]
     Clients,
     /// A label is not a statement of the language.
@@ -84,15 +84,16 @@ impl Program {
         })
     }
 
-    /// Returns the schedule of the normal form of a run: it repeatedly takes, among the minimal
-    /// steps, the one of the first process.
+    /// Returns the schedule of the normal form of a run. The normal form is built step by step:
+    /// among the steps that no remaining step happens before, the one of the first process comes
+    /// next.
     ///
     /// ```
     /// use mazurka::{Options, Program};
     /// let source = "var x, y, z: int = 0
     ///     process { x := 1 }  process { y := 1 }  process { x := 3 }";
     /// let program = Program::load("e4.maz", source, &[]).unwrap();
-    /// // Errata E4: both are fixed points of Definition 12 as printed.
+    /// // Errata E4: as printed, Definition 12 leaves both of these schedules unchanged.
     /// for schedule in ["2 0 1", "1 2 0"] {
     ///     let schedule = schedule.parse().unwrap();
     ///     let normal = program.canonical(&schedule, &Options::default()).unwrap();
@@ -113,9 +114,9 @@ impl Program {
     }
 
     /// Returns the run as a program of one process, g(θ): its labels one after the other, without
-    /// the names of processes. The program starts with the same values and, by Theorem 8, can make
-    /// all of its steps. This function checks that it makes them and that it ends with the same
-    /// values.
+    /// the names of processes. The new program starts with the same values and, by Theorem 8, can
+    /// make all steps of the run. This function checks that the program makes them and ends with
+    /// the same values.
     ///
     /// ```
     /// use mazurka::run::Plan;

@@ -1,9 +1,10 @@
-//! Translates a net into a formula: an assignment determines which events have happened, and a
-//! solver searches for an assignment.
+//! `reach --method smt`: translates a net and a property into a formula. An assignment of its
+//! variables says which events have happened, and the solver searches for an assignment after which
+//! the property holds.
 //!
 //! Thesis, section 6.2. There is a variable for each event, and for each variable of the property.
-//! Conditions need no variables: whether a condition is marked follows from the event that makes it
-//! and the events that take it.
+//! Conditions of the net need no variables. A condition is marked if the event that makes it has
+//! happened and none of the events that take it.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -16,16 +17,16 @@
 //! | (D1) no event is enabled, (D3) atLock, (D4) | [`Translation::deadlock`] |
 //! | (D2) final | a thread that has ended is left out |
 //!
-//! Deviation: (C3) is stated for each reader and taker of a condition and the condition's *turn*,
-//! instead of for each pair of reader and taker, because there are far too many pairs
-//! (`Translation::order`).
+//! Deviation: (C3) is a constraint for each pair of a reader and a taker of a condition, and there
+//! are far too many pairs. Here each condition has a number, its *turn*: readers come before the
+//! turn, and takers after it (`Translation::order`).
 //!
-//! With inputs, the values of cells are terms over the inputs, and the formula is built with the
-//! terms of the symbolic machine.
+//! If the program has inputs, the values of cells are terms over the inputs, so the formula is
+//! built in the symbolic machine's table of terms.
 //!
-//! Deviation: the net stores the places where a step is *not* possible, for locks, guards and joins
-//! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so the formula need
-//! not state that events are disabled.
+//! Deviation: the net stores the markings under which a step is *not* possible, for locks, guards
+//! and joins alike ([`Structure::stops`]). A process is stuck if such a marking is reached, so the
+//! formula need not state that events are disabled.
 
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
@@ -165,7 +166,8 @@ struct Translation<'a, V> {
     /// For each condition that was needed, the term that says whether it is marked.
     marks: FxHashMap<usize, Term>,
     deadline: &'a Deadline,
-    /// Whether the deadline has passed. Then the result is discarded, so the loops end.
+    /// Whether the deadline has passed. If so, the formula will not be used, and the loops end
+    /// early.
     late: bool,
 }
 
@@ -219,7 +221,8 @@ impl<V: Value> Translation<'_, V> {
         for (process, line) in self.property.points() {
             let at = self.point(process, *line);
             self.points.push(at);
-            // The property is not evaluated before the process has reached its first step.
+            // A process that has not reached its first step is at no point, so the property is not
+            // evaluated then.
             let before = self.point(process, 0);
             let started = self.terms.not(before);
             self.constraints.push(started);
@@ -290,9 +293,9 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Adds order numbers: causes come first, and readers come before the event that takes the
-    /// condition that they read. The *turn* of a condition is a number between its readers and its
-    /// takers, so that there is a constraint for each of these instead of for each pair.
+    /// Gives events order numbers. A cause comes before its effects. A reader of a condition comes
+    /// before the turn of the condition, and an event that takes the condition after it. So there
+    /// is one constraint for each reader and each taker.
     fn order(&mut self) {
         let net = self.net;
         let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;

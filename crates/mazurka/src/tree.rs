@@ -1,4 +1,5 @@
-//! Records the tree of an exploration, for a picture.
+//! `explore` as a tree: records the states and steps of a search, and the races for which the
+//! search has gone back, for a picture or a folding list.
 
 use std::ops::ControlFlow;
 
@@ -30,14 +31,14 @@ const MOST_TOLD: usize = 2_000_000;
      or choose an --algorithm that explores less; --format text counts what there is", if *.complete { "" } else { "at least" }
 )]
 pub struct TreeTooLarge {
-    /// Number of states met.
+    /// Number of states that the search has visited.
     pub nodes: u64,
     /// Whether these are all states.
     pub complete: bool,
 }
 
 impl Program {
-    /// Like [`explore`](Program::explore), and returns the tree of the exploration.
+    /// Explores like [`explore`](Program::explore), and also returns the tree of the exploration.
     pub fn explore_tree(
         &self,
         algorithm: Algorithm,
@@ -53,8 +54,8 @@ impl Program {
         Ok(drawn?)
     }
 
-    /// Returns the tree for a folding list. It may be larger than a picture, and its states have no
-    /// values. For programs with unknown values, the limit of a picture applies.
+    /// Returns the tree for a folding list. This tree may be larger than that of a picture, and its
+    /// states have no values. For programs with unknown values, the limit of a picture applies.
     pub fn explore_outline(
         &self,
         algorithm: Algorithm,
@@ -135,7 +136,7 @@ fn grown<E: Semantics>(
     };
     let mut stopped = false;
     let mut look = |progress: &Progress| {
-        // The search can stop when the tree is too large for a picture.
+        // Stop the search when the tree is too large for a picture.
         stopped = progress.counts.events >= most;
         if stopped {
             ControlFlow::Break(Bound::Interrupted)
@@ -161,7 +162,7 @@ struct StateText {
     label: String,
     state: Vec<Binding>,
     mishap: Option<String>,
-    /// Its mishap as a final state.
+    /// The mishap of the state as a final state, for example a violated `ensures`.
     broken: Option<String>,
     /// Whether the last step only decided a condition.
     decides: bool,
@@ -240,7 +241,7 @@ struct TreeState {
     parent: Option<usize>,
     step: Option<(ScheduledStep, Event)>,
     children: Vec<usize>,
-    /// Whether the search has left it.
+    /// Whether the search has gone back from it.
     left: bool,
     leaf: Option<Leaf>,
 }
@@ -265,7 +266,7 @@ struct TreeObserver {
     path: Vec<usize>,
     /// Number of steps made.
     met: u64,
-    /// From this number of steps on, no step is recorded.
+    /// The most steps that are recorded.
     most: u64,
 }
 
@@ -315,7 +316,7 @@ impl<E: Execution> Observer<E> for TreeObserver {
             Ending::Final => Leaf::Final,
             Ending::Deadlock => Leaf::Deadlock,
             Ending::Failure => Leaf::Failure,
-            // If states are merged, a run ends at its first false `assume`.
+            // An engine that merges states ends a run at its first false `assume`.
             Ending::Discarded | Ending::Open => Leaf::Discarded,
             Ending::Lost => Leaf::Cut,
         });
@@ -419,9 +420,9 @@ impl TreeObserver {
         words.into_iter().zip(&self.nodes).map(or_numbers).collect()
     }
 
-    /// Returns, for each node, the races of the step to it. If the search has tried another step
-    /// from a state, the reason is a race if the first run through that step reaches a step that
-    /// conflicts with an earlier choice.
+    /// Returns, for each state, the races because of which the search has made the step to it. Let
+    /// `one` be a later branch of a state and `other` an earlier one. The reason for `one` is a
+    /// race if the first run through `other` contains a step that conflicts with a step before it.
     fn races(&self) -> Vec<Vec<TreeRace>> {
         let mut races = vec![Vec::new(); self.nodes.len()];
         let mut number = 0;

@@ -1,7 +1,7 @@
-//! `unfold`: a net built from as few tests as possible.
+//! `unfold`: builds a net that represents all executions, from as few test executions as possible.
 //!
-//! The net contains all executions. Failures and deadlocks are found in the net even if no test has
-//! met them. docs/unfold.md has the details.
+//! Failures and deadlocks are found in the net even if no test has shown them. docs/unfold.md has
+//! the details.
 //!
 //! ```
 //! use mazurka::unfold::{NetKind, Unfold};
@@ -106,9 +106,9 @@ impl Program {
         }))
     }
 
-    /// Checks that a net of this kind has a separate event for each return of an operation. The
-    /// result of a return depends on the calls before it. These calls read the variable that the
-    /// return writes, and in a contextual net such reads are not part of the past.
+    /// Checks that a net of this kind has separate events for returns of an operation that differ
+    /// in the calls before them. Calls read the variable that a return writes, and in a contextual
+    /// net an event does not include the reads before it among its causes.
     pub(crate) fn distinguishes_returns(&self, kind: NetKind) -> Result<(), Refused> {
         let object = |code: &Arc<Code>| code.program().linearizable.is_some();
         if kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
@@ -325,7 +325,8 @@ impl Program {
         let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let shown = search::shown(machine, found, head);
         let mut record = self.record_of(head, found, shown);
-        // Only the final states that tests have met are known.
+        // Only the final states of the tests are known, so the program may be nondeterministic even
+        // if they agree.
         record.deterministic = record.deterministic.filter(|&all_agree| !all_agree);
         record
     }
@@ -436,7 +437,7 @@ fn model_size(net: &Unfolding) -> Option<ModelSize> {
     })
 }
 
-/// The subject of a picture.
+/// What a picture shows.
 #[derive(Clone, Copy)]
 enum Subject {
     Net,
@@ -489,7 +490,7 @@ pub(crate) fn label_for_inputs(
         (LastStep::Step, Some(run)) => {
             let mut machine = Machine::new(run.code, options.limits.local);
             let (label, narrated) = label_of_last(&mut machine, &run.schedule);
-            // Over numbers, a step includes its branches, which are separate events here.
+            // With numbers, a step includes its branches, which are separate events of this net.
             (label, narrated.filter(|_| mishap.is_some()))
         }
         // No values that lead to the event are known.

@@ -1,9 +1,10 @@
-//! Programs with unknown values, inputs or initial ones: dynamic symbolic execution over schedules.
+//! Programs with unknown values (inputs and initial values): dynamic symbolic execution that also
+//! explores schedules.
 //!
 //! "Automated Systematic Testing Methods for Multithreaded Programs" (the thesis), sections 2.2 to
-//! 2.4. Inputs are symbolic. The side that a condition over them takes is an outcome of a step, so
-//! every explorer explores schedules and inputs together: one execution for each trace and each
-//! combination of decided conditions.
+//! 2.4. Inputs are symbolic. If a step meets a condition over inputs, the side that it takes is an
+//! outcome of the step. So every explorer explores schedules and inputs together: one execution for
+//! each trace and each combination of decided conditions.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -11,10 +12,10 @@
 //! | test execution | an explored run; [`SymbolicMachine::concrete`] gives it inputs |
 //! | symbolic execution tree | the explorers' tree, a branch being an outcome |
 //!
-//! Where it deviates: values are only symbolic, without concrete ones besides. Instead the solver
-//! first tries whether an earlier model takes the branch, which has the benefit of concrete
-//! execution. Everything shown is run again with the inputs found: if a finding does not occur
-//! again, that is a defect.
+//! Deviation: values are only symbolic, while the thesis keeps a concrete value beside each
+//! symbolic one. Instead, the solver first tries whether the values of an earlier answer take the
+//! branch, which is as cheap. Every finding is run again with the values found before it is shown;
+//! if it does not occur again, that is a defect of Mazurka.
 
 mod results;
 
@@ -60,7 +61,7 @@ pub(crate) struct ForAll {
     pub code: Arc<Code>,
 }
 
-/// Runs it with the values of the options.
+/// As a front end, it runs the program with the values of the options.
 impl Front for ForAll {
     type Machine = Machine;
 
@@ -112,8 +113,8 @@ impl Front for ForAll {
 }
 
 impl ForAll {
-    /// Returns a machine that explores it for all values, with arrays split where accesses never
-    /// meet.
+    /// Makes a machine that explores the program for all values, with arrays split if accesses to
+    /// them never overlap.
     pub fn split(&self, options: &Options, patience: Patience) -> Result<SymbolicMachine, Refused> {
         let make = SymbolicMachine::with_arrays_split;
         machine(make, &self.code, options, patience)
@@ -219,7 +220,8 @@ impl Observer<SymbolicMachine> for Tester<'_> {
 }
 
 impl ForAll {
-    /// Explores it, with several workers if the algorithm has parts and no tests are wanted.
+    /// Explores the program, with several workers if the algorithm supports parts and no tests are
+    /// wanted.
     fn explore(
         &self,
         search: Search<Algorithm>,
@@ -229,7 +231,8 @@ impl ForAll {
     ) -> Result<(Findings, AllResults), Refused> {
         let patience = || {
             if search.algorithm.compares_states() {
-                // These engines make additional steps, to look around or to find a cycle again.
+                // These engines also make steps outside of runs, for example to find a cycle again,
+                // so their steps are not broken off.
                 Patience::default()
             } else {
                 options.patience.clone()
@@ -293,7 +296,7 @@ impl Program {
         if counted.contains(Kind::Property) {
             return Err(Refused::Temporal);
         }
-        // Results are terms, so they are compared here.
+        // Results are terms, which the explorers cannot compare.
         let deterministic = counted.contains(Kind::Nondeterminism);
         let goal = match goal {
             Goal::Violation(kinds) => Goal::Violation(kinds.and(Kinds::FAULTS)),
@@ -314,8 +317,8 @@ impl Program {
         if found.stopped == StopReason::Bound {
             options.show();
         }
-        // What is shown depends on the answers of the solver, and these on what it was asked
-        // before. So a machine of its own shows it.
+        // The values that the solver finds depend on its earlier queries. So a new machine, with a
+        // new solver, makes the evidence.
         let unrecorded = Options {
             reached: None,
             ..options.clone()
@@ -390,9 +393,9 @@ pub(crate) fn follow(machine: &mut SymbolicMachine, schedule: &Schedule) {
     }
 }
 
-/// Returns a finding with values that make it happen: a machine with these values, and the run.
-/// `None` if no values are known, or if the run exceeds the range of numbers; then nothing can be
-/// shown, and the search was not complete.
+/// Returns a machine with values with which a finding occurs, and the run. Returns `None` if no
+/// values are known, or if a number in the run exceeds 64 bits. The finding then cannot be shown,
+/// and the search counts as incomplete.
 fn with_values(
     machine: &mut SymbolicMachine,
     options: &Options,
@@ -400,7 +403,7 @@ fn with_values(
     finding: &Finding,
 ) -> Option<(Machine, Schedule)> {
     follow(machine, &finding.schedule);
-    // With values, processes that the run does not need start too.
+    // In a concrete run all processes start, also those that the finding does not need.
     let again = if machine.start_all() {
         over_numbers(machine, finding.mishap.as_ref(), options)
     } else {
@@ -414,9 +417,9 @@ fn with_values(
     None
 }
 
-/// Returns the current run over numbers, with values that show a mishap if one is given: a machine
-/// at its end, and the run. The error says why there is none: no values are known, or the evaluator
-/// gives up, for example because a number exceeds 64 bits.
+/// Repeats the current run with numbers. If a mishap is given, the values are such that it occurs.
+/// Returns a machine at the end of the run, and the run. The error says why this is impossible: no
+/// values are known, or the evaluator gives up, for example because a number exceeds 64 bits.
 pub(crate) fn over_numbers(
     machine: &SymbolicMachine,
     mishap: Option<&Mishap>,
@@ -437,7 +440,8 @@ pub(crate) fn over_numbers(
     })
 }
 
-/// Returns why the evaluator gives up in a run that was found over terms, if it does.
+/// Repeats with numbers a run that was found over terms. Returns why the evaluator gives up in it,
+/// if it does.
 pub(crate) fn gives_up(
     machine: &mut Machine,
     schedule: &Schedule,
@@ -446,7 +450,7 @@ pub(crate) fn gives_up(
     let narrated = evidence::tell(machine, schedule);
     let mut bounds = evidence::bounds_of_run(machine, &options.limits);
     if machine.broken_requires().is_some() {
-        // It was given up over terms.
+        // With terms, a `requires` that exceeds 64 bits was given up.
         bounds.push(Bound::IntRange);
     }
     let again = narrated.is_ok() || !bounds.is_empty();
@@ -454,8 +458,8 @@ pub(crate) fn gives_up(
     bounds
 }
 
-/// Returns the evidence for all findings, each run with its values; two different results come
-/// last, if that is a violation.
+/// Returns the evidence for all findings, each run with its values. Two different results come
+/// last, if they are a violation.
 fn witnesses(
     machine: &mut SymbolicMachine,
     options: &Options,
@@ -520,7 +524,7 @@ pub(crate) fn failures_and_deadlock(
         && counted.contains(Kind::Deadlock)
         && let Some((mut machine, schedule)) = with_values(machine, options, found, &finding)
     {
-        // Over numbers a guard may exceed 64 bits.
+        // With numbers a guard may exceed 64 bits.
         let bounds = evidence::bounds_of_next_steps(&mut machine, &options.limits);
         if bounds.is_empty() {
             all.push(evidence::found_deadlock(
@@ -534,8 +538,8 @@ pub(crate) fn failures_and_deadlock(
     all
 }
 
-/// Returns the evidence that results differ for the same values. `None` if a run exceeds the range
-/// of numbers.
+/// Returns the evidence that results differ for the same values, or `None` if a number in one of
+/// the runs exceeds 64 bits.
 fn difference(
     machine: &mut SymbolicMachine,
     options: &Options,

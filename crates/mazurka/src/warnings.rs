@@ -38,8 +38,8 @@ impl Program {
         }
     }
 
-    /// Adds the warnings and the coverage to the record of a search. It is known that a part is
-    /// never reached only if everything was explored.
+    /// Adds the warnings and the coverage to the record of a search. Warnings about parts that are
+    /// never reached are added only if everything was explored.
     pub(crate) fn remark(&self, record: &mut Record, options: &Options) {
         let Some(code) = self.language.maz() else {
             return;

@@ -3,8 +3,9 @@
 //! In a search of interleavings, each memory location has one value. Here a read may return an
 //! older value, if the [`Memory`] model allows it: `mazurka-memory` explores the execution graphs
 //! of a program, each once. A schedule is an order of the steps that extends program order and
-//! reads-from. The number after a step (`1=2`) is the number of newer writes to its location: those
-//! that a read does not see, or that a write precedes.
+//! reads-from. The number after a step (`1=2`) says how many newer writes to its location exist:
+//! for a read, the newer writes that it does not see; for a write, the existing writes that it
+//! comes before.
 //!
 //! ```
 //! use mazurka::weak::Memory;
@@ -64,7 +65,7 @@ impl Program {
         Ok(code)
     }
 
-    /// Like `weak_code`, with values for the unknowns, by name; other unknowns are 0.
+    /// Returns the code like `weak_code`, with the given values for unknowns; other unknowns are 0.
     fn weak_code_with(&self, given: &[(String, i128)]) -> Result<Arc<Code>, Refused> {
         let code = self.weak_code()?;
         if self.unknowns().is_empty() {
@@ -115,7 +116,7 @@ impl Program {
                 ..drawn_by(sample)
             });
         }
-        // Code after a race is not explored, so it is unknown whether it is reachable.
+        // A data race ends an execution, so it is unknown which code after it can be reached.
         let reached = options.reached.clone().filter(|_| !races);
         let remarks = Options {
             reached,
@@ -538,7 +539,7 @@ impl RecordContents {
         }
     }
 
-    /// Returns the kinds that were met but do not count.
+    /// Returns the kinds of violations that occur but do not count.
     fn met(&self) -> Vec<Kind> {
         let counts = &self.counts;
         let met = [

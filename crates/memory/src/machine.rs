@@ -6,8 +6,8 @@
 //! independently of the others.
 //!
 //! If values are unknown, a condition over them is a step of its own, a decision of the graph, and
-//! one machine makes the steps of all threads. A step that makes a decision in addition to its
-//! access, as a guard over such a value would, counts as a step that does several things.
+//! one machine makes the steps of all threads. A step that does several things, for example a guard
+//! that reads a cell and makes a decision, is not supported: the search gives up.
 
 use mazurka_core::{
     Access, AccessKind, Claims, Mishap, MishapKind, ProcessId, Status, Wait, WeakMemory,
@@ -44,8 +44,8 @@ const TRIED: usize = 8;
 struct NextStep {
     /// Its action.
     action: Option<Action>,
-    /// The cell that it claims, and how, if it claims one; the outer level is none if that is not
-    /// known yet.
+    /// The cell that it claims, and the kind of access. The inner option is `None` if it claims no
+    /// cell, the outer one if this is not known yet.
     claim: Option<Option<(u32, AccessKind)>>,
     /// Its effects for the values that were tried last.
     effects: [Option<(Value, Effect)>; TRIED],
@@ -53,12 +53,15 @@ struct NextStep {
     tried: usize,
 }
 
-/// A program of [`WeakMemory`]. With `APART` its threads do not start or join each other.
+/// Runs a [`WeakMemory`] program as a [`Program`] of the graph engine. `APART` says that its
+/// threads do not start or join each other.
 #[derive(Debug)]
 pub struct Threads<M, const APART: bool> {
     /// One machine for each thread, or one for all.
     machines: Vec<M>,
+    /// For each machine, the changes that answers have made, in order.
     logs: Vec<Vec<AnswerChange>>,
+    /// The initial value of each cell.
     initial: Vec<Value>,
     initial_threads: u32,
     /// The locks that each thread holds.
@@ -354,13 +357,15 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
+    /// Returns the action of a step that claims no cell.
     fn without_access(&mut self, thread: ThreadId, wait: Wait) -> Action {
         if self.machine(thread).is_fence(process(thread)) {
             let order = self.machine(thread).order(process(thread), None).order;
             return Action::Fence { order };
         }
         match self.probe(thread, None) {
-            // It waits for ever: for a value of a location of its own.
+            // It waits for ever. The action for this is an await of a location that no other thread
+            // accesses.
             None => {
                 let loc = Loc(self.initial.len() as u32 + thread.0);
                 let order = mazurka_core::MemoryOrder::Relaxed;
@@ -450,6 +455,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         lock
     }
 
+    /// Records that a thread has acquired or released a lock.
     fn change_lock(&mut self, thread: ThreadId, cell: u32, acquired: bool) {
         let held = &mut self.held[thread.index()];
         if acquired {
@@ -459,6 +465,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
+    /// Undoes the last answer in a log.
     fn take_back(&mut self, log: usize) {
         let Some(made) = self.logs[log].pop() else {
             return;
@@ -466,7 +473,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let thread = made.thread();
         self.answered[thread.index()] -= 1;
         if !APART {
-            // When a spawn is taken back, its thread may become another one.
+            // When a spawn is taken back, the number of its thread may be given to another process
+            // later.
             self.known.iter_mut().for_each(Vec::clear);
         }
         match made {

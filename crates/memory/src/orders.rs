@@ -7,10 +7,10 @@
 //!
 //! *Too weak*: finds a smallest set of places such that the program passes if these are `seq_cst`.
 //! It is a least hitting set (Reiter, "A theory of diagnosis from first principles", Artificial
-//! Intelligence 32, 1987): if the program fails with a set, the set is enlarged as long as the
-//! program still fails; then one of the places outside it has to be strengthened. Of the smallest
-//! sets, the first in the order of the places is taken. Then the orders in it are weakened as far
-//! as possible, one after the other.
+//! Intelligence 32, 1987). If the program fails with some set, the set is enlarged as long as the
+//! program still fails. Then one of the places outside the set has to be strengthened: these places
+//! are a list that the answer must hit. Of the smallest sets, the first in the order of the places
+//! is taken. Then the orders in it are weakened as far as possible, one after the other.
 //!
 //! *Stronger than needed*: the orders are weakened as far as possible, one after the other. Each
 //! search covers the whole program with all orders weakened so far, so the last search that passed

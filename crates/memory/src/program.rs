@@ -9,11 +9,11 @@
 //! 1. `pending(t)` is called for threads that have started: the first
 //!    [`initial_threads`](Program::initial_threads), and those that a spawn has started.
 //! 2. `modify(t, v)` is called only while an update or an await is pending. It changes nothing that
-//!    the engine could see. If threads are not independent, the last call for an update that has
-//!    read has the value that it read, and all writes that the engine knows have been announced by
-//!    `pending` or `modify` since the last `rewind`. So a value may be the name of a write, and the
-//!    program itself stores what was written. Real code needs this, because its pointers differ
-//!    from run to run.
+//!    the engine could see. If threads are not independent, two more rules hold. The last call for
+//!    an update that has read has the value that it read. And every write that the engine knows has
+//!    been announced by `pending` or `modify` since the last `rewind`. So a value may be the name
+//!    of a write, and the program itself stores what was written. Real code needs this, because its
+//!    pointers differ from run to run.
 //! 3. `answer(t, v)` makes the pending access of thread `t`. Accesses of different threads are
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
 //!    race-free code expects. Threads that share nothing except through the engine set
@@ -297,7 +297,7 @@ pub trait Program {
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect;
 
     /// Returns the first outcome of a question that is possible together with the decisions in
-    /// `made`, or the next one after `after`. It depends on nothing else.
+    /// `made`, or the next one after `after`. The result must depend on nothing else.
     fn decide(
         &mut self,
         _made: &[Decision],
@@ -331,10 +331,10 @@ pub trait Program {
     }
 
     /// Called when the run is about to be taken back, perhaps before its end. A program whose
-    /// threads own something may let them continue by itself, so that they release it. For each
-    /// location that has been written, `last` is the value of the last of these writes in mo:
-    /// reading it keeps the execution consistent. Not called after a race, because what would
-    /// follow is meaningless.
+    /// threads own something may let the threads continue without the engine, so that they release
+    /// it. For each location that has been written, `last` is the value of the last of these writes
+    /// in mo: reading it keeps the execution consistent. Not called after a race, because what
+    /// would follow is meaningless.
     fn leave(&mut self, _last: &[Option<Value>]) {}
 
     /// Takes each thread back to the point at which it had this many answers. The program may go

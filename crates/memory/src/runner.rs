@@ -17,12 +17,14 @@ pub(crate) struct Runner<P> {
     actions: Vec<Option<Action>>,
     /// Threads to run, and up to how many events.
     open: Vec<(ThreadId, u32)>,
+    /// For each thread, the number of answers to keep, while threads are taken back.
     answers: Vec<u32>,
     /// Accesses that a thread makes again.
     known: Vec<Known>,
     /// Number of answers that the program has got.
     answered: u64,
-    /// For each location, the last of the writes made in mo, and their values.
+    /// For each location, the write that is the last in mo among those that the program has made,
+    /// and its value.
     last: (Vec<Slot>, Vec<Option<Value>>),
     /// Whether the run has met a race.
     races: bool,

@@ -90,7 +90,7 @@ impl Schedule {
         Self::until(graph, until, None)
     }
 
-    /// Returns only the steps that lead to two events, the second of which comes last.
+    /// Returns only the steps that lead to two events; the second event comes last.
     pub(crate) fn to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
         let (first, second) = events;
         let mut until = vec![0; graph.threads() as usize];
@@ -127,7 +127,8 @@ impl Schedule {
         self
     }
 
-    /// Returns the steps of the first events of each thread, `until` of each.
+    /// Returns the steps of the first events of each thread; `until` has their number for each
+    /// thread.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Order::new(graph, until, last);
         let mut steps = Vec::new();
@@ -253,8 +254,8 @@ impl<'a> Order<'a> {
         next.filter(|event| event.kind != Kind::Stuck || self.last == Some((thread, at)))
     }
 
-    /// Returns the thread to make the next step: one whose step sequential consistency allows, if
-    /// there is one, and among these the current thread, if possible.
+    /// Returns the thread to make the next step. It prefers threads whose step sequential
+    /// consistency allows, and among these the current thread.
     fn choose(&self, current: ThreadId) -> Option<ThreadId> {
         let all = || (0..self.graph.threads()).map(ThreadId);
         let threads = || std::iter::once(current).chain(all());

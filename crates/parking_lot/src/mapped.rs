@@ -18,7 +18,7 @@ macro_rules! mapped {
             borrows: PhantomData<&'a $($mutable)? T>,
         }
 
-        // SAFETY: it lends the same as a reference of its kind.
+        // SAFETY: the guard gives the same access to the data as a reference of its kind.
         #[allow(unsafe_code)]
         unsafe impl<'a, T: ?Sized> Sync for $name<'a, T> where &'a $($mutable)? T: Sync {}
 

@@ -47,7 +47,7 @@ impl OnceState {
 }
 
 impl Once {
-    /// Makes one that has not run anything.
+    /// Makes a `Once` that has not run anything.
     #[track_caller]
     pub const fn new() -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! The figures of `bench`, in one table for each measure.
+//! The view of `bench`: one table for each measure (traces per second, seconds, steps per second),
+//! with the figures of other tools beside those of Mazurka.
 
 use mazurka_core::bench::{Benchmark, Clock, Measure, Measured};
 
@@ -111,7 +112,7 @@ fn peers(row: &Measured) -> String {
     row.peers.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the problem of a measurement, if any.
+/// Returns why a measurement does not count, if it does not.
 fn note(row: &Measured) -> Option<String> {
     match (row.agrees(), row.bounds.first()) {
         (false, _) => Some("WRONG".to_owned()),
@@ -137,7 +138,7 @@ fn value(measure: Measure, n: f64) -> String {
     }
 }
 
-/// Shows a number with three digits: measurements are not more precise.
+/// Returns a number with three digits, because measurements are not more precise.
 fn short(n: f64) -> String {
     let (n, unit) = match n {
         n if n < 1e3 => (n, ""),

@@ -1,4 +1,5 @@
-//! The advice for a bound that was hit.
+//! What a bound of a search is called, and what the user can do about it: which flag to raise, or
+//! which engine to try.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! The message sequence chart of a run of actors, as text and as a picture: a lane for each object,
 //! a bar for each step of a task, an arrow for each message and each new object, and a mark where a
-//! task waits, fails or ends. Nothing is cut: text that does not fit into its lane is wrapped.
+//! task waits, fails or ends. Text that does not fit into its lane is wrapped, so nothing is cut
+//! off.
 
 use mazurka_core::Kind;
 use mazurka_core::record::{Actor, Ending, Message, Record, Run, Step};
@@ -26,7 +27,7 @@ struct ChartRow {
     /// The number of the step that starts in this row, if any.
     number: Option<usize>,
     lane: usize,
-    /// For an arrow: the lane that it leads to, and whether to a new object.
+    /// For an arrow: the lane that it leads to, and whether the object there is new.
     arrow: Option<(usize, bool)>,
     text: String,
     color: &'static str,
@@ -133,7 +134,7 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// Returns the lane width, in letters, with which the text of a row fits into one line.
+    /// Returns how wide a lane must be, in letters, for the text of a row to fit into one line.
     fn needs(&self, row: &ChartRow) -> usize {
         let letters = row.text.chars().count();
         match row.arrow {
@@ -244,7 +245,7 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
         let mut lines = wrapped(&row.text, chart.room(row));
         let from = row.lane * width;
         let arrow = row.arrow.filter(|&(to, _)| to != row.lane);
-        // The last line is on the arrow.
+        // The last line is written on the arrow.
         let last = arrow.and_then(|_| lines.pop());
         for (at, words) in lines.iter().enumerate() {
             line(row.number.filter(|_| at == 0), &|letters| {

@@ -1,4 +1,5 @@
-//! The answer of `compare`.
+//! The view of `compare`: whether two programs have the same outcomes, and a run that shows a
+//! difference.
 
 use mazurka_core::Verdict;
 use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
@@ -14,8 +15,8 @@ pub struct ComparedPrograms<'a> {
     pub programs: [&'a ProgramRecord; 2],
     /// The number of outcomes of each.
     pub outcomes: [u64; 2],
-    /// Whether only this was checked: the second program has no outcome that the first does not
-    /// have.
+    /// Whether only one direction was checked: each outcome of the second program is an outcome of
+    /// the first.
     pub within: bool,
     /// Whether one of the programs may run for ever.
     pub endless: bool,

@@ -1,4 +1,5 @@
-//! The answer of `condition`.
+//! The view of `condition`: the values for which a property holds, as formulas, and runs that show
+//! it.
 
 use mazurka_core::record::{Binding, Record, Run};
 

@@ -1,4 +1,5 @@
-//! The coverage of a set of tests.
+//! The view of the coverage of a set of tests: how many sides of branches they take, and which
+//! sides they do not take.
 
 use mazurka_core::record::{Branch, Coverage};
 

@@ -1,4 +1,5 @@
-//! One dense line per event: number, process, label, values, source line.
+//! Tables of steps, with one line for each step: its number, its process, its label, the values
+//! that it changes, and its line in the source.
 
 use std::ops::Range;
 
@@ -22,10 +23,10 @@ const PROCESS_WIDTH: usize = 32;
 /// The least width of labels and values together, even if lines become wider than the terminal.
 const LEAST_ROOM: usize = 24;
 
-/// The least part of the common width of labels and values that labels get.
+/// Labels and values share a width. Labels get at least this fraction of it.
 const PART_OF_LABELS: (usize, usize) = (3, 5);
 
-/// Tables of steps with the same columns.
+/// The widths of columns. All tables of a view share them.
 pub(crate) struct Columns {
     number: usize,
     process: usize,
@@ -82,8 +83,8 @@ impl Columns {
         2 + self.number + 2 + self.process + 2
     }
 
-    /// Returns some steps of a run. If `most` is given, at most that many and the racing steps: the
-    /// middle of a long run is left out, and the text tells how to see it.
+    /// Returns some steps of a run. If `most` is given, the middle of a longer run is left out,
+    /// except for racing steps, and the text tells how to see it.
     pub fn steps(
         &self,
         run: &Run,
@@ -170,7 +171,8 @@ pub(crate) fn marks(run: &Run) -> Vec<String> {
     let racing: Vec<usize> = (0..run.steps.len())
         .filter(|&at| run.steps[at].racing)
         .collect();
-    // In a deadlock, steps that acquire different locks cross each other. Otherwise steps race.
+    // In a deadlock, the marked steps acquire different locks in crossing orders, so the note says
+    // "crosses". All other marked steps race.
     let label = |&at: &usize| run.steps[at].label.as_str();
     let crossing = run.ending == Ending::Deadlock
         && racing.iter().all(|at| label(at).contains("lock("))
@@ -215,7 +217,7 @@ impl StepRow {
             process,
             label: clip(&step.label, LABEL_WIDTH),
             values: clip(&values(step), VALUES_WIDTH),
-            // Steps of the clock of a program have no line.
+            // The clock of an ABS program has no line in the source.
             line: match step.line {
                 0 => String::new(),
                 line => line_of(

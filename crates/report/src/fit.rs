@@ -1,4 +1,4 @@
-//! Lines that fit a terminal.
+//! Wraps lines so that they fit the width of a terminal.
 
 /// Indentation of the continuation of a long line.
 const HANGING: usize = 4;
@@ -6,11 +6,12 @@ const HANGING: usize = 4;
 /// The narrowest column in which text is wrapped; narrower text would be unreadable.
 const NARROWEST: usize = 20;
 
-/// ` = ` with no-break spaces, at which a line is not broken. No source has these spaces there.
+/// ` = ` with no-break spaces, at which a line is not broken. Source text does not contain these
+/// spaces.
 const TOGETHER: &str = "\u{a0}=\u{a0}";
 
-/// Wraps lines that are wider than `width` at blanks, and indents the continuations. Commands to be
-/// copied are not wrapped here: a terminal wraps them without inserting characters.
+/// Wraps lines that are wider than `width` at blanks, and indents the continuations. Commands are
+/// not wrapped, so that they can be copied: a terminal wraps them without inserting characters.
 ///
 /// ```
 /// use mazurka_report::fit;

@@ -1,4 +1,5 @@
-//! A chart of the history of an object's operations, and the clients with which it was checked.
+//! A chart of the history of an object's operations: one line for each call, from its call to its
+//! return. Also the line of a report about the clients with which the object was checked.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! A layout of nodes in layers, for nets and graphs. Connected nodes are placed near each other:
-//! several passes move the nodes of each layer towards the middle of their neighbours, alternately
-//! above and below.
+//! A layout of nodes in layers, for pictures of nets and graphs. The layer of each node is given;
+//! this file chooses the positions within the layers. Several passes move the nodes of each layer
+//! towards the middle of their neighbours, in turn those above and those below.
 
 use crate::svg::MARGIN;
 
@@ -20,7 +20,8 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// Lays out nodes with these layers and widths, and connections from one node down to another.
+    /// Lays out nodes with these layers and widths. Each connection leads from a node down to
+    /// another.
     pub fn new(layer: &[usize], widths: Vec<f64>, connections: &[(usize, usize)]) -> Self {
         let mut layers = vec![Vec::new(); layer.iter().max().map_or(0, |last| last + 1)];
         for (at, &layer) in layer.iter().enumerate() {
@@ -110,7 +111,7 @@ impl Layers {
             self.places[node].1 = x;
             end = x + half + GAP;
         }
-        // Nodes were only pushed to the right, so the whole layer is moved back.
+        // So far nodes were only pushed to the right, so the whole layer is moved back to the left.
         let moved: f64 = wanted
             .iter()
             .map(|&(middle, node)| self.places[node].1 - middle)

@@ -107,7 +107,7 @@ pub use symbolic::{curve_svg, curves_svg, reductions, symbolic_states};
 pub use table::table;
 pub use verdict::{headline, replayed, verdict};
 
-/// How to render a view.
+/// How to render a view: what the binary knows about the terminal and the command line.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// Whether to use colours.

@@ -1,7 +1,8 @@
-//! The net of a small program as a picture, in the style of the unfolding thesis: events are boxes,
-//! conditions circles, arcs of shared variables and locks dashed, read arcs lines without an arrow,
-//! terminals crossed. The SVG is drawn in layers: a node is below all its predecessors. Conditions
-//! at which processes wait for ever have the colour of deadlocks, and the numbers of the deadlocks.
+//! The net of a small program as a picture, in the style of the unfolding thesis. Events are boxes
+//! and conditions circles. Arcs of shared variables and locks are dashed, read arcs have no arrow,
+//! and terminals are crossed. The SVG is drawn in layers: a node is below all its predecessors. A
+//! condition at which a process waits for ever has the colour of deadlocks, and the numbers of the
+//! deadlocks in which it does.
 
 use mazurka_core::record::{Leaf, Net, Record};
 
@@ -158,7 +159,7 @@ impl NetLayout {
                 placed[condition] = true;
             }
             for &condition in &event.makes {
-                // A place of a model may be marked again: then the arc leads up.
+                // In a model a place may be marked again; the arc to it then leads up.
                 if std::mem::replace(&mut placed[condition], true) {
                     connections.push((condition, this));
                 } else {
@@ -327,7 +328,7 @@ fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
     shape + &text_element(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
 }
 
-/// Returns the mark of an event after which the net stops.
+/// Returns the cross on a terminal: an event after which the net stops.
 fn cross(x: f64, y: f64, half: f64) -> String {
     let (top, bottom) = (y - BOX / 2.0, y + BOX / 2.0);
     let (left, right) = (x - half, x + half);
@@ -420,7 +421,7 @@ pub fn states_table(record: &Record, tests: u64, states: u64, view: &crate::View
     )
 }
 
-/// A name, a number and its meaning.
+/// A row of a table: a name, a number, and the meaning of the number.
 type FigureRow<'a> = (&'a str, String, &'a str);
 
 fn rows<'a>(

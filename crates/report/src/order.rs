@@ -1,8 +1,8 @@
 //! The partial order of the events of one run, with a lane for each process: for Graphviz, and as
 //! an SVG picture.
 //!
-//! In the picture time runs downwards. An event is one row below its lowest predecessor, so all
-//! events in one row are independent. A lane is as wide as its labels.
+//! In the picture, an event is one row below its lowest predecessor. So the events in one row are
+//! not ordered with each other. A lane is as wide as its labels.
 
 use mazurka_core::record::{OrderedEvent, PartialOrder};
 

@@ -1,4 +1,4 @@
-//! The orders of accesses that must be stronger, and those that can be weaker.
+//! The view of `orders`: which memory orders must be stronger, and which can be weaker.
 
 use mazurka_core::record::{Advice, AdvisedAccess, Orders, Record};
 

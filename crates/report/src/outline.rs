@@ -1,4 +1,5 @@
-//! A tree that is too large for a picture, as a folding list.
+//! The tree of an exploration as a folding list in HTML, for trees that are too large for a
+//! picture.
 //!
 //! The element contains the tree as data. The script of the page (html/view.js) makes rows only for
 //! the unfolded parts, so a tree of a hundred thousand states opens at once.

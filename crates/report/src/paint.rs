@@ -1,8 +1,8 @@
-//! Colours of text.
+//! Colours of text: functions that put the codes of a terminal around words.
 
 use anstyle::{AnsiColor, Style};
 
-/// Whether text carries colours. The binary decides; plain text is the default.
+/// Whether text contains colours. The binary decides this; the default is plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Paint {
     /// No colours.

@@ -1,4 +1,4 @@
-//! The permutations of `permute`.
+//! The view of `permute`: the recorded run, its executable permutations, and their results.
 
 use mazurka_core::record::{AnyStartPermutations, Ending, PermutationClass, Permutations, Record};
 use mazurka_core::{StopReason, Verdict};

@@ -1,4 +1,5 @@
-//! The profile of a search: a table of the pairs of steps whose races start executions.
+//! The view of a profile: a table of the pairs of steps whose races have started the most
+//! executions.
 
 use mazurka_core::record::{Place, ReversedPair};
 

@@ -93,7 +93,7 @@ fn size(goal: &GoalOutcome) -> String {
 struct GoalReader<'a> {
     proof: &'a Proof,
     seen: Vec<bool>,
-    /// For each goal, the number of goals below it that are not closed.
+    /// For each goal, the number of goals that are not closed among it and those below it.
     open: Vec<usize>,
     /// For each goal, the number of goals below it, including itself.
     size: Vec<usize>,
@@ -107,13 +107,14 @@ impl<'a> GoalReader<'a> {
             open: vec![0; proof.goals.len()],
             size: vec![1; proof.goals.len()],
         };
-        // The number of a goal is greater than that of the goal that was reduced to it.
+        // A goal has a greater number than the goal that was reduced to it, so children are visited
+        // first.
         for goal in proof.goals.iter().rev() {
             let bad = matches!(goal.rule, RuleRecord::Open { .. })
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
             reading.open[goal.id] += usize::from(bad);
             for (_, child) in children(&proof.program, goal) {
-                // A goal that was not written is not known to be closed.
+                // A goal that was not written may be open.
                 reading.open[goal.id] += usize::from(child >= proof.goals.len());
                 if child > goal.id && child < proof.goals.len() {
                     let (open, size) = (reading.open[child], reading.size[child]);
@@ -140,7 +141,8 @@ fn children(program: &ProgramRecord, goal: &GoalRecord) -> Vec<(String, usize)> 
                 let mut pool = goal.pool.iter();
                 let thread = pool.find(|thread| thread.process == step.process);
                 let next = thread.and_then(|thread| thread.work.last());
-                // In "assign 3:5" only the place is used, because the rule names the statement.
+                // Of "assign 3:5" only the place is used, because the name of the rule already says
+                // what the statement is.
                 let place = next.and_then(|next| next.rsplit(' ').next()).unwrap_or("");
                 let process = program.name_of(&step.process);
                 let name = format!("{process} {} {place}", step.rule);
@@ -191,7 +193,8 @@ pub fn proof_tree(proof: &Proof, depth: usize, view: &View) -> String {
     text
 }
 
-/// Returns what a goal adds to the goal before it: new values, and new assumptions.
+/// Returns how a goal differs from the goal before it: the values that have changed, and the new
+/// assumptions.
 fn additions(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
     let (values, condition) = match before {
         Some(before) => (&before.substitution[..], &before.condition[..]),
@@ -201,7 +204,7 @@ fn additions(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String)
         .substitution
         .iter()
         .filter(|pair| !values.contains(pair));
-    // Hidden locals, which count rounds, are not shown here.
+    // Leave out hidden locals, which count the rounds of loops.
     let changed = changed.filter(|(name, _)| before.is_some() && !name.contains('$'));
     let changed: Vec<String> = changed.map(|(x, e)| format!("{x} ↦ {e}")).collect();
     let assumed = goal
@@ -226,7 +229,8 @@ struct Branch {
 }
 
 impl Branch {
-    /// Returns its line; if it is unfolded, with the questions that were not proved.
+    /// Returns the line of the goal. If the goal is unfolded, the questions follow that were not
+    /// proved.
     fn rendered(&self, reading: &GoalReader<'_>, unfold: bool, view: &View) -> String {
         let Branch {
             at,
@@ -401,9 +405,10 @@ pub const MOST_GOALS: usize = 400;
 /// A line in the picture of a proof.
 #[derive(Clone, Copy)]
 enum ProofEdge<'a> {
-    /// To a goal that another goal was reduced to; names the process if a step did this.
+    /// From a goal to one that it was reduced to, with the name of the process if the rule was a
+    /// step.
     Reduced(Option<&'a str>),
-    /// To an existing goal with the same meaning.
+    /// To an earlier goal that closes this one.
     Elsewhere,
 }
 

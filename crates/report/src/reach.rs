@@ -1,4 +1,4 @@
-//! The answer of `reach`.
+//! The view of `reach`: whether the state can be reached, and a run to it.
 
 use mazurka_core::Verdict;
 use mazurka_core::record::{Record, Run};

@@ -1,4 +1,5 @@
-//! The refinement that a program states, and how much was searched for it.
+//! The line of a report about the refinement that a program states, and how much was searched for
+//! it.
 
 use mazurka_core::record::{Record, RefinementAnswer};
 

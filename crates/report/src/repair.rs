@@ -1,4 +1,4 @@
-//! The answer of `repair`.
+//! The view of `repair`: the violation, and the changes that repair it, as diffs.
 
 use mazurka_core::Verdict;
 use mazurka_core::record::Record;

@@ -1,4 +1,5 @@
-//! One execution, in the papers' notation.
+//! The view of `run`: the steps of one execution in the notation of the papers, its end, and the
+//! command that repeats it.
 
 use mazurka_core::record::{ComparedRuns, Ending, PathEvent, PathRecord, Record, Run};
 
@@ -57,10 +58,10 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     if run.ending == Ending::Open {
         let ready = one.ready.iter().map(|process| run.name_of(process));
         let ready: Vec<&str> = ready.collect();
-        let open = format!(
-            "open: the run stops here; ready to go on: {}",
-            ready.join(", ")
-        );
+        let mut open = "open: the run stops here".to_owned();
+        if !ready.is_empty() {
+            open += &format!("; ready to go on: {}", ready.join(", "));
+        }
         text += &format!("{}\n", paint.unsure(&open));
     }
     text += &hit_bounds(record, view);

@@ -1,9 +1,10 @@
-//! Commands that can be pasted into a shell.
+//! Writes the commands that a report shows, such as the one that replays a witness, so that they
+//! can be pasted into a shell.
 
 use mazurka_core::Kinds;
 use mazurka_core::record::{ProgramRecord, Record, Run};
 
-/// Returns a word quoted for a POSIX shell: bare if it is harmless, else in single quotes.
+/// Returns a word quoted for a POSIX shell: in single quotes, or unchanged if it needs none.
 ///
 /// ```
 /// use mazurka_report::quote;
@@ -42,8 +43,8 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
     command + &cflags(program)
 }
 
-/// Returns the command for a test of Rust code that `mazurka-rt` has recorded: the settings of the
-/// record include the place of the model and the name of the test.
+/// Returns the command for a test of Rust code that `mazurka-rt` has recorded. The settings of such
+/// a record include the place of the model and the name of the test.
 fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     let setting = |wanted: &str| {
         let found = program.set.iter().find(|(name, _)| name == wanted);
@@ -57,8 +58,8 @@ fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
     ))
 }
 
-/// Returns the flags that a replay needs: `--property` if properties are named, because then
-/// violations of other properties do not halt processes.
+/// Returns the flags that a replay needs. If properties are named, this includes `--property`,
+/// because the search ignored all other properties and their violations halted no process.
 pub(crate) fn flags_of(record: &Record, flags: &[String]) -> Vec<String> {
     let options = record.options.as_ref();
     let property = options.and_then(|options| options.property.as_deref());
@@ -106,7 +107,8 @@ fn set(program: &ProgramRecord) -> String {
     let flag = |(name, value): &(String, String)| match name.strip_prefix('@') {
         // An option without a value.
         Some(option @ ("ignore-time" | "allow-races" | "leaks")) => format!(" --{option}"),
-        // `files` follows from the names of the files; `cflag` comes last.
+        // `files` follows from the names of the files, and `cflag` is written at the end of the
+        // command.
         Some("files" | "cflag") => String::new(),
         Some(option) => format!(" --{option} {}", quote(value)),
         None => format!(" --set {}", quote(&format!("{name}={value}"))),

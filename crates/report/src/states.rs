@@ -1,7 +1,7 @@
-//! The graph of the states of a program: for Graphviz, and as an SVG picture. In the picture a
+//! The graph of the states of a program: for Graphviz, and as an SVG picture. In the picture, a
 //! state is below all states that are nearer to the initial state. The label of a step is between
-//! its two states, in a layer of its own, so that no texts overlap. A step to a state that is not
-//! further away leads up again, to the right of its label.
+//! its two states, in a separate layer, so that texts do not overlap. A step to a state that is not
+//! further from the initial state leads up again, to the right of its label.
 
 use mazurka_core::record::{GraphEdge, GraphState, Leaf, Record, StateGraph};
 
@@ -24,7 +24,7 @@ const RADIUS: f64 = 6.0;
 const SWING: f64 = 26.0;
 const BAD: &str = "#c0392b";
 
-/// Returns what is not drawn, in a sentence.
+/// Returns a sentence about what is not drawn, if anything is left out.
 pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
     if !graph.states.iter().any(|state| state.cut) {
         return None;
@@ -42,7 +42,8 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
 }
 
 fn title(record: &Record, graph: &StateGraph) -> String {
-    // The engine may leave out states in which an `assume` is false.
+    // If states in which an `assume` is false were left out of the graph, the title uses the count
+    // of the search.
     let drawn = graph.states.len() as u64;
     let states = if graph.states.iter().any(|state| state.cut) {
         record.counts.states.unwrap_or(drawn).max(drawn)

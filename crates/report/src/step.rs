@@ -1,4 +1,5 @@
-//! A run by hand: the steps made, the possible next steps, and its states.
+//! The view of `step`, a run by hand: the steps made so far, the possible next steps, and whole
+//! states.
 
 use mazurka_core::record::{Run, Waiting};
 use mazurka_core::{NextSteps, Situation, Standing, Status};

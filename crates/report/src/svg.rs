@@ -1,9 +1,11 @@
 //! The tree of an exploration as an SVG picture, drawn without another program.
 //!
-//! Every leaf has a column. A state is above the state that was explored first from it, so every
-//! state is in exactly one column: that of the first run through it. Later branches lead off to the
-//! right, at the height of the state. A column is as wide as its text, and a branch shares its
-//! columns with no other branch, so nothing overlaps.
+//! The file also has the basic functions for SVG that other pictures use.
+//!
+//! Every leaf has a column. A state is right above its first child, the state that was explored
+//! first from it. So every state is in the column of the first run through it. Its other children
+//! start new columns to the right, and the lines to them begin at the height of the state. A column
+//! is as wide as its text, and no two branches share a column, so nothing overlaps.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
@@ -38,7 +40,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
         .max(legend.width());
     let mut text = sheet(width, height);
     text += &text_element(MARGIN, MARGIN, &heading, "font-weight=\"bold\"");
-    // Short branches are drawn over the longer ones of the same row.
+    // Draw backwards, so that short branches come over longer ones of the same row.
     for (at, node) in tree.nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
             text += &edge(node, layout.point(parent), layout.point(at));
@@ -47,7 +49,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     for (at, node) in tree.nodes.iter().enumerate() {
         let (x, y) = layout.point(at);
         let drawn = state(tree, node, x, y);
-        // Pages use this to run the schedule of a state that the reader selects.
+        // The script of a page uses this schedule when the reader selects a state.
         text += &format!(
             "<g data-node=\"{at}\" data-schedule=\"{}\">{}</g>\n",
             escaped(&schedule(tree, at)),
@@ -80,8 +82,8 @@ impl TreeLayout {
     fn new(tree: &Tree) -> Self {
         let children = children(tree);
         let mut places: Vec<StatePosition> = Vec::with_capacity(tree.nodes.len());
-        // Nodes are in the order of the search: a first child stays in the column, every other
-        // child opens a new one.
+        // Nodes are in the order of the search. A first child stays in the column of its parent,
+        // and every other child opens a new column.
         let mut columns = 1;
         for (at, node) in tree.nodes.iter().enumerate() {
             let Some(parent) = node.parent else {

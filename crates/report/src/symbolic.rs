@@ -1,4 +1,5 @@
-//! The symbolic states of `symbolic`: counts, the curve of Fig. 9, and the states at the end.
+//! The view of `symbolic`: the counts, the number of states during the search as a curve (Fig. 9 of
+//! the SymPaths paper), and the symbolic states at the end.
 
 use mazurka_core::record::{
     Ending, PathEvent, ProgramRecord, Record, SymbolicStateRecord, SymbolicStates,
@@ -105,7 +106,8 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
     rows
 }
 
-/// Returns the height of the curve in each column: that of the last point up to the column.
+/// Returns the height of the curve in each column: the height of the last point in this column or
+/// before it.
 fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     let end = curve.last().map_or(0, |point| point.0);
     let at = |column: usize| {

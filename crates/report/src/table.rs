@@ -1,4 +1,5 @@
-//! The counts of `explore` and `sample`.
+//! The view of `explore` and `sample`: a table of counts, then the findings and the commands that
+//! show them.
 
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
@@ -21,7 +22,7 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
-    // Without traces, states were merged, so states are counted.
+    // If there are no traces, the engine has merged states and counts these.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
         None if record.algorithm.starts_with("context") => [
@@ -132,7 +133,7 @@ fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     let seed = format!("--seed {}{}", sample.seed, depth.unwrap_or_default());
     let mut rows = vec![("runs", sample.runs.to_string(), format!("drawn, {seed}"))];
     if let Some(estimate) = &sample.estimate {
-        // Rounded down, so that less than all is never shown as all.
+        // Rounded down, so that 100% means all.
         let covered = (1000.0 * estimate.covered()).floor() / 10.0;
         let once = estimate.once;
         let met = match once {
@@ -140,7 +141,8 @@ fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
             1 => "1 trace was met only once".to_owned(),
             _ => format!("{once} traces were met only once"),
         };
-        // The traces of runs that were cut or discarded are unknown.
+        // The estimate is about complete executions only, because the traces of runs that were cut
+        // or discarded are unknown.
         let next = if sample.runs > estimate.executions {
             "next execution that comes to an end"
         } else {
@@ -215,7 +217,7 @@ pub(crate) fn listed(
 ) -> String {
     let paint = view.paint;
     let how_far = match record.stopped {
-        // After a violation a search counts as complete even if a bound has left out a part.
+        // A search that has found a violation counts as complete even if a bound was hit.
         StopReason::Complete if record.scope.bounds.is_empty() => everything,
         StopReason::Certain => "stopped when certain",
         _ if record.verdict == Verdict::Violated => "violated; not everything was explored",

@@ -1,4 +1,5 @@
-//! The common parts of the pictures of an exploration: children, labels and colours.
+//! The parts that the pictures of an exploration tree have in common (`svg.rs` and `dot.rs`):
+//! children, labels and colours.
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
@@ -107,8 +108,9 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
-/// Returns the colour of a state where the scheduler chooses, if in other states conditions over
-/// inputs choose: a darker one, as in the unfolding thesis.
+/// Returns the colour of a state from which different processes may continue, in a tree that also
+/// has states at which an input decides. It is darker than that of the others, as in the unfolding
+/// thesis.
 pub(crate) fn scheduling(tree: &Tree, node: &TreeNode) -> Option<&'static str> {
     let some_branch = tree.nodes.iter().any(|node| node.branches);
     (some_branch && !node.branches).then_some("#aeb6bf")

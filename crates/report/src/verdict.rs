@@ -1,6 +1,6 @@
-//! The answer of `check`: the verdict with its scope, the evidence, and what to do next.
+//! The view of `check`: the verdict with its scope, the evidence, and what to do next.
 
-use mazurka_core::record::{Record, Witness};
+use mazurka_core::record::{Record, RefinementAnswer, Witness};
 use mazurka_core::{Counts, Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
@@ -61,7 +61,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &hit_bounds(record, view);
-            // If the search excludes nothing, the headline already tells that.
+            // If the search has excluded no kind, the headline already says so.
             if record.kinds.open != record.kinds.counted {
                 text += &still_open(record, view);
             }
@@ -122,7 +122,7 @@ pub fn headline(record: &Record, view: &View) -> String {
 /// count.
 fn verified(record: &Record) -> String {
     let counts = &record.counts;
-    // An infinite run is neither an execution nor discarded.
+    // Other findings are possible, because an infinite run is neither an execution nor discarded.
     let nothing = counts.failures == 0 && record.deterministic.is_none();
     if counts.executions == 0 && counts.discarded > 0 && nothing {
         return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();
@@ -133,7 +133,7 @@ fn verified(record: &Record) -> String {
     let property = options.and_then(|options| options.property.as_deref());
     let chosen = property.is_some();
     let counts_as = |kind| record.version == 1 || counted_kinds.contains(&kind);
-    // If a kind is not named as a whole, only its named properties count.
+    // Whether all properties of a kind count: the user may have named single properties.
     let whole = |kind| {
         let words = property.iter().flat_map(|all| all.split(','));
         let mut kinds = words.filter_map(Kinds::parse);
@@ -158,6 +158,9 @@ fn verified(record: &Record) -> String {
         1 => parts.push("the cover is reached".to_owned()),
         all => parts.push(format!("all {all} covers are reached")),
     }
+    let stated = record.refinement.iter();
+    let refined = stated.filter(|stated| stated.answer == RefinementAnswer::Holds);
+    parts.extend(refined.map(|stated| format!("refines {}", stated.file)));
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());
     }
@@ -215,7 +218,7 @@ fn still_open(record: &Record, view: &View) -> String {
         return String::new();
     }
     let intro = view.paint.unsure("not searched exhaustively:");
-    // If a limit was hit, it is named elsewhere, with what to do about it.
+    // If a limit was hit, another line names it and says what to do.
     let advice = if record.scope.bounds.is_empty() {
         " (--keep-going explores everything)"
     } else {
@@ -259,7 +262,8 @@ pub(crate) fn title(evidence: &Witness) -> String {
     }
 }
 
-/// Returns the number of visited states, and the number of states that they represent.
+/// Returns the number of visited states in words, and the number of all states if symmetry has left
+/// some out.
 pub(crate) fn states(counts: &Counts) -> Option<String> {
     let visited = counted(counts.states?, "state", "states");
     Some(match counts.permuted_states {

@@ -1,4 +1,5 @@
-//! The evidence for a violation, and how to replay it.
+//! The evidence for a violation as text: its runs, the values of the failed condition, what
+//! processes wait for, and the commands that replay it.
 
 use mazurka_core::record::{
     Binding, Ending, Kind, OrderedSteps, Record, Run, Step, Waiting, Witness,
@@ -58,7 +59,8 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
         all => {
             for (at, run) in all.iter().enumerate() {
-                // The runs of nested boxes start where the one before has ended.
+                // With `prove`, each further run is that of an inner box, which starts where the
+                // run before has ended.
                 if at > 0 {
                     text += &inputs(&run.inputs);
                 }
@@ -159,8 +161,8 @@ fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
     text
 }
 
-/// Describes the steps from a position on that are impossible in an interleaving: a read of an
-/// older write, or a write that precedes an earlier one in the modification order.
+/// Describes those steps from a position on that no interleaving has: a read that does not see the
+/// last write, or a write that comes before an earlier one in the modification order.
 pub(crate) fn weak(run: &Run, from: usize) -> String {
     let mut text = String::new();
     for (at, step) in run.steps.iter().enumerate().skip(from) {

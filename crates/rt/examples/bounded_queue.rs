@@ -13,7 +13,7 @@ struct Queue {
     items: Mutex<VecDeque<u32>>,
     changed: Condvar,
     capacity: usize,
-    /// Whether it wakes all waiting threads, so that the right one is among them.
+    /// Whether `notify` wakes all waiting threads, so that the right one is among them.
     careful: bool,
 }
 
@@ -53,8 +53,8 @@ impl Queue {
     }
 }
 
-/// Two producers, one of them the main thread, and two consumers, of one item each. The queue has
-/// room for one item.
+/// Two producers (the main thread is one of them) push one item each, and two consumers pop one
+/// item each. The queue has room for one item.
 fn producers_and_consumers(careful: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let queue = Arc::new(Queue::new(1, careful));

@@ -1,7 +1,9 @@
-//! `std::alloc`, and watched memory and values: leaking one and freeing one twice are failures.
+//! `std::alloc` for models, and [`Track`] for values. In a model, leaking such memory or such a
+//! value is a failure, and so is freeing memory twice.
 //!
-//! The names are loom's. Only memory and values from this module are watched. With
-//! [`Builder::leaks`], the memory of every [`Arc`](crate::sync::Arc) is watched too.
+//! The names are those of `loom::alloc`. Only memory that this module has allocated, and values in
+//! a [`Track`], are watched. With [`Builder::leaks`], the memory of every [`Arc`](crate::sync::Arc)
+//! is watched too.
 //!
 //! [`Builder::leaks`]: crate::Builder::leaks
 
@@ -140,7 +142,8 @@ pub struct Track<T> {
     _watch: Watch,
 }
 
-/// The number of a watched value and its execution; none outside a model.
+/// The epoch of the execution that made a watched value, and the number of the value; `None`
+/// outside a model.
 struct Watch(Option<(u64, u64)>);
 
 impl Drop for Watch {

@@ -1,8 +1,9 @@
-//! Arithmetic of machine integers, on numbers and on terms: the result, and whether it overflows.
+//! Arithmetic of machine integers for `Symbolic` values, on known numbers and on terms: the result,
+//! and whether it overflows.
 
 use mazurka_smt::{Sort, Term, Terms};
 
-/// Returns the number that these bits represent.
+/// Returns the number that these bits represent in a sort.
 pub(crate) fn exact(sort: Sort, bits: i64) -> i128 {
     match sort {
         Sort::Unsigned(_) => i128::from(bits as u64),
@@ -127,7 +128,7 @@ fn product_overflows(terms: &mut Terms, a: Term, b: Term) -> Term {
         None => (a, b),
     };
     if let Some(factor) = terms.value(b) {
-        // The product fits if the other factor lies between these.
+        // The product fits if the other factor lies between `from` and `to`.
         let factor = exact(sort, factor);
         let (from, to) = match factor {
             0 => return Term::FALSE,

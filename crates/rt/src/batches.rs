@@ -22,7 +22,7 @@ use crate::simulate::Simulator;
 /// Limit on the different executions that are distinguished.
 const MAX_DISTINCT: usize = 1 << 20;
 
-/// Executions that one worker draws in a row.
+/// A batch: executions that one worker draws in a row, with a seed of their own.
 pub(crate) struct Batch {
     pub seed: u64,
     pub executions: u64,

@@ -82,7 +82,8 @@ pub struct Builder {
     /// reaching it is an error.
     pub max_decisions: Option<u64>,
     /// Number of futile rounds that a thread may spin before it is suspended until something
-    /// changes. Default: 0, and up to 8 in a loop that gives up after that many.
+    /// changes. Default: 0; in a loop that gives up after at most 8 rounds, as many as the loop
+    /// makes.
     pub spins: u32,
     /// How often `Condvar::wait` and `park` may return spuriously, for each thread of an execution.
     /// If not 0, each such call is a choice. Default: 0.
@@ -121,7 +122,7 @@ pub struct Builder {
     /// Explores execution graphs under sequential consistency too, for tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
-    /// Whether waiting threads are unwound when an execution is given up.
+    /// Whether waiting threads are unwound when an execution is abandoned (farewell.rs).
     #[doc(hidden)]
     pub unwinds: bool,
     /// Whether the first thread has no name, as in loom.
@@ -170,7 +171,7 @@ impl Default for Builder {
     }
 }
 
-/// The variables that are read, without their prefix.
+/// The environment variables that are read, without their prefix.
 const VARIABLES: [&str; 21] = [
     "MEMORY",
     "MAX_DEPTH",
@@ -362,8 +363,8 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that were already explored, or that turned out not to be executions. Under
-    /// sequential consistency, only programs with an `RwLock` have any.
+    /// Number of runs that repeated an explored execution, or that turned out not to be executions
+    /// of the program. Under sequential consistency, only programs with an `RwLock` have any.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
@@ -400,7 +401,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Makes a summary from the assumptions made so far.
+    /// Makes a summary without counts: it has the assumptions that the search has made so far.
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             executions: 0,

@@ -127,8 +127,9 @@ impl<T: ?Sized> UnsafeCell<T> {
         }
     }
 
-    /// Checks the end of an access. Under a memory model an access is a point in the order of the
-    /// thread's accesses. So nothing needs checking if the thread made no other access in between.
+    /// Checks the end of an access. A memory model takes an access to be a point in the order of
+    /// the thread's accesses, so a long access is checked as two: one at its beginning and one at
+    /// its end. The second check is skipped if the thread has made no other access in between.
     fn check_end(&self, writes: bool, place: Place, begun: u32) {
         let modelled = world().filter(|world| world.memory.is_some());
         if modelled.is_none_or(|world| world.answers() != begun) {
@@ -136,8 +137,8 @@ impl<T: ?Sized> UnsafeCell<T> {
         }
     }
 
-    /// Checks the beginning of an access. Returns how many answers the memory model has
-    /// given the thread.
+    /// Checks the beginning of an access. Returns how many accesses of the thread the memory model
+    /// has answered so far.
     fn check(&self, writes: bool, place: Place) -> u32 {
         let Some(world) = world() else {
             return 0;
@@ -163,7 +164,8 @@ fn plain(world: &World, meta: &Meta) -> u32 {
     world.inner.borrow_mut().plain(meta)
 }
 
-/// Checks an access under a memory model. Returns how many answers the model has given the thread.
+/// Checks an access under a memory model. Returns how many accesses of the thread the model has
+/// answered so far.
 fn check_weakly(world: &World, cell: u32, writes: bool, place: Place) -> u32 {
     let verb = if writes { "write" } else { "read" };
     let pending = Pending::new(None, (KIND, verb), place);
@@ -183,12 +185,12 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     }
 }
 
-/// What orders the drop of a cell after the accesses to it.
+/// Whether the clocks can see what orders the drop of a cell after the accesses to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DropOf {
-    /// What threads do with the objects of this crate, or nothing.
+    /// They can: only operations on objects of this crate order the two, or nothing does.
     Seen,
-    /// The counts of std's `Arc`.
+    /// They cannot: the counts of std's `Arc` order the two.
     Unseen,
 }
 

@@ -117,14 +117,14 @@ pub struct Outcomes<T> {
     pub executions: u64,
     /// Number of executions that end in a deadlock.
     pub deadlocks: u64,
-    /// Number of panics of the main thread and of threads that are never joined. Each is counted
-    /// together with its past.
+    /// Number of different panics of the main thread and of threads that are never joined. Two
+    /// panics at one place are different if different steps happen before them.
     pub failures: u64,
     /// The bounds that were hit; if there are none, the exploration is complete.
     pub bounds: Vec<Bound>,
     /// Loops that spin and then give up, whose later rounds were not explored.
     pub rounds_left_out: Option<String>,
-    /// Number of runs that were already explored.
+    /// Number of runs that repeated an explored execution.
     #[doc(hidden)]
     pub blocked: u64,
 }
@@ -449,8 +449,8 @@ impl Builder {
                 }
             }
         });
-        // A failure is reported as it was found: a weaker ordering that appears now comes too
-        // late to matter.
+        // From here on the runs only serve the report. A weaker ordering that appears in one of
+        // them no longer starts a new search.
         (simulator.searching, simulator.switches) = (false, false);
         result.map(|(mut found, cut)| {
             found.bounds = self.as_asked(found.bounds);

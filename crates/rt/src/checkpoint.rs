@@ -187,7 +187,7 @@ impl Checkpoint {
         self.file.tell(&"it is damaged; the search starts anew");
     }
 
-    /// Adds what earlier runs left out.
+    /// Adds to a summary what earlier runs of the test left unexplored.
     pub fn add_earlier(&self, mut summary: Summary) -> Summary {
         summary.resumed = self.resumed.get();
         let assumed = self.assumed.borrow();

@@ -1,4 +1,4 @@
-//! Nondeterministic data: every value is explored.
+//! Nondeterministic data: [`choose`] returns a value, and the search explores every possible one.
 
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;

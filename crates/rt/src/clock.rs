@@ -2,15 +2,16 @@
 //!
 //! Explorers order all conflicting accesses. A data race is about a weaker order: two accesses to
 //! one `UnsafeCell`, at least one of them a write, that no *synchronisation* orders. Vector clocks
-//! find races (Flanagan and Freund, "FastTrack", PLDI 2009; here with whole clocks for reads).
-//! Every explored execution checks all conflicting accesses, so accesses to an `UnsafeCell` need
-//! not be steps. If no execution has a race, then synchronisation orders these accesses, and the
-//! order of synchronisation is explored.
+//! find races (Flanagan and Freund, "FastTrack", PLDI 2009; unlike there, the last reads of a cell
+//! are always kept for each thread). Every explored execution checks all conflicting accesses, so
+//! accesses to an `UnsafeCell` need not be steps. If no execution has a race, then synchronisation
+//! orders these accesses, and the order of synchronisation is explored.
 //!
 //! Orderings count as written: a `Relaxed` store publishes nothing and a `Relaxed` load acquires
 //! nothing, unless fences help; a read-modify-write continues a release sequence. So an ordering
-//! that is too weak shows up as a race, although all values are those of sequential consistency. A
-//! weaker memory model would change which values loads return (sync/atomic.rs), but not this file.
+//! that is too weak shows up as a race, although loads return only values that sequential
+//! consistency allows. Under a memory model these clocks are not asked: there the engine finds the
+//! races (weak/mod.rs).
 //!
 //! The clocks are off until the execution first uses an `UnsafeCell`.
 

@@ -66,8 +66,8 @@ pub fn in_model() -> bool {
     world().is_some()
 }
 
-/// Whether the current thread belongs to a model whose accesses may race although each of them is
-/// made in some order.
+/// Whether the current thread belongs to a model that is explored under rc11. Only there can two
+/// accesses race although the explorer has put them in an order.
 pub fn under_rc11() -> bool {
     world().is_some_and(|world| world.memory == Some(Memory::Rc11))
 }

@@ -12,7 +12,7 @@
 //! | `weak=0.1#3` | the count of its weak references is shared |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
 //! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |
-//! | `wakes=1`, `polls=1`, `failures=1` | how many spurious ones of each kind a thread may meet |
+//! | `wakes=1`, `polls=1`, `failures=1` | how many spurious events of each kind a thread may meet |
 //!
 //! The list is long, and the execution usually shows all of it. So a replay lists all rows but the
 //! last only where the schedule alone does not suffice.

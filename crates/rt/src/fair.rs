@@ -7,8 +7,8 @@
 //! first step on (`CellState::holder`). An upgradable reader is a reader (`CellState::readers`)
 //! with a mark (`CellState::flag`).
 //!
-//! Readers commute. `read_recursive` commutes with nothing: it is possible beside a waiting writer
-//! if there is a reader.
+//! Readers commute. `read_recursive` commutes with nothing, because beside a waiting writer it is
+//! possible only while another reader holds the lock.
 //!
 //! Under a memory model the lock is one location: the number of readers and two bits.
 
@@ -169,7 +169,7 @@ impl Inner {
         let state = &mut self.cells[cell as usize];
         let end_read = |readers: &mut Vec<_>| {
             let mine = readers.iter().rposition(|(who, _)| *who == current);
-            // A guard that was handed to another thread ends the last read instead.
+            // If the guard was moved here from another thread, the last recorded read ends instead.
             let at = mine.or(readers.len().checked_sub(1));
             at.map(|at| readers.remove(at))
         };
@@ -448,8 +448,8 @@ impl FairLock {
             return is_held(*held);
         };
         let cell = self.cell(world);
-        // Its result depends on the readers, whose reads commute with each other: so it
-        // is not a read.
+        // The result of `is_locked` depends on the readers. Reads of the lock commute with each
+        // other, but not with `is_locked`, so this is not recorded as a read.
         let pending = Self::pending(cell, false, "is_locked", place);
         let found = match world.memory {
             None => {

@@ -1,8 +1,8 @@
 //! How an abandoned execution ends.
 //!
-//! Guards, bounds and failures abandon executions. Under sequential consistency such an execution
-//! is first run to its end by the threads that can still make steps, so that everything on their
-//! stacks is dropped. Threads that wait for ever remain.
+//! A search abandons an execution if it is blocked, if a bound cuts it, or after a failure. Under
+//! sequential consistency the threads that can still make steps first run to their end, so that
+//! everything on their stacks is dropped. Threads that wait for ever remain.
 //!
 //! A search for all outcomes ([`Builder::outcomes`]) may meet any number of deadlocks. So it
 //! *unwinds* the remaining threads, the youngest first, as if the call they wait in had panicked.

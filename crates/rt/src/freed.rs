@@ -29,7 +29,7 @@ use crate::simulate::Simulator;
 use crate::std_arc::KnownStacks;
 use crate::world::{Failure, Inner, Life, Pending, Place, World, world};
 
-/// Limit on the trials without a finding for the objects that one place makes.
+/// Limit on the trials without a finding, for all objects that are made at one place together.
 const TRIALS: u32 = 100;
 
 /// The [`Meta`] of an object whose drop is recorded.
@@ -41,7 +41,7 @@ impl OwnedMeta {
         Self(Meta::at(Location::caller()))
     }
 
-    /// Makes one with a given place.
+    /// Makes the link of an object that was made at a given place.
     pub const fn at(made: Place) -> Self {
         Self(Meta::at(made))
     }
@@ -216,8 +216,8 @@ impl Inner {
         thread.ended = *own;
     }
 
-    /// Marks the cell of an object that the current thread drops. `tries` if uses of it might also
-    /// come later.
+    /// Marks the cell of an object that the current thread drops. With `tries`, earlier uses of the
+    /// object become suspects: they might also come after the drop.
     fn mark_dropped(&mut self, meta: &Meta, cell: u32, tries: bool) {
         let end = End {
             by: self.current,
@@ -280,9 +280,9 @@ impl World {
 }
 
 impl Simulator {
-    /// Tries to move uses of objects that the last step has dropped after the drop. Returns a
-    /// failure if that succeeds, and whether there was a trial: then the coroutines must start
-    /// again.
+    /// Makes the trials for the objects that the last step has dropped: can an earlier use also
+    /// come after the drop? Returns a failure if it can, and whether there was a trial at all: then
+    /// the coroutines must start again.
     pub(crate) fn try_freed(&self, events: &[Event]) -> (Option<Mishap>, bool) {
         let suspects = self.inner(|inner| std::mem::take(&mut inner.freed.suspects));
         let mut tried = false;
@@ -304,8 +304,8 @@ impl Simulator {
         (None, tried)
     }
 
-    /// Repeats some steps of an execution, then makes one of a thread. Returns whether that thread
-    /// uses a dropped object.
+    /// Repeats the steps of an execution at the positions `order`, then makes one step of a thread.
+    /// Returns whether that thread uses a dropped object.
     fn uses_later(&self, events: &[Event], order: &[usize], thread: ProcessId) -> bool {
         self.start_again();
         let ready = |process| self.inner(|inner| inner.status(process)) == Status::Ready;

@@ -29,7 +29,7 @@ pub struct ThreadWaker {
 }
 
 impl ThreadWaker {
-    /// Makes a bell for the current thread, which polls at this place.
+    /// Makes a waker for the current thread, which polls at this place.
     pub fn new(place: Place) -> Arc<Self> {
         let meta = Meta::at(place);
         let process = world().map(|world| {

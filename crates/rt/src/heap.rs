@@ -133,8 +133,8 @@ pub(crate) struct Blocks {
     counts: FxHashMap<(u32, usize), u32>,
     /// The objects at each offset of each block.
     objects: FxHashMap<(Block, usize), Pool>,
-    /// The block that `find` found last, and a count: among the first `count` blocks no later
-    /// one overlaps it.
+    /// The block that `find` found last, and a number n of blocks: none of the first n recorded
+    /// blocks is later than this one and overlaps it.
     last: Option<(usize, Block, usize)>,
     recording: BlockRecording,
 }

@@ -1,8 +1,8 @@
 //! Inputs of reported runs: their values, and how a replay provides them.
 //!
-//! A search finds a path through comparisons of inputs. The report shows it with values that take
-//! this path. Then everything is known, so that the run can be shortened without a solver. A replay
-//! consists of a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
+//! A search over inputs finds a path, which consists of a side for each comparison of inputs. The
+//! report runs the program with concrete values that take this path. So it can shorten the run
+//! without a solver. A replay consists of a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
 
 use std::fmt::Write;
 
@@ -194,7 +194,8 @@ mod of_run {
         schedule: S,
     }
 
-    /// Runs that have ended, and two of them with different results that the same inputs can reach.
+    /// Runs that have ended. The search looks for two of them with different results that the same
+    /// inputs can reach.
     pub(crate) struct EndedRuns<S> {
         all: Vec<EndedRun<S>>,
         comparisons: u64,

@@ -160,7 +160,7 @@ impl Inner {
         }
     }
 
-    /// Begins the step of a thread.
+    /// Begins the step of a thread. Its choices take the values `wanted`, in order.
     pub fn begin_step(&mut self, process: ProcessId, wanted: &[i64]) {
         self.effects.clear();
         #[cfg(feature = "symbolic")]

@@ -15,19 +15,20 @@ use crate::world::{Inner, Life, Place, Until};
 
 /// Largest number of rounds of a loop that are explored by default (see `Builder::spins`).
 const MOST_ROUNDS: u32 = 8;
-/// A loop that does not give up within this many rounds never does.
+/// A loop that does not give up within this many rounds of a trial is taken to spin for ever.
 const PROBE_ROUNDS: u32 = 1_000;
-/// A loop that does not give up within this many steps never does.
+/// A loop that does not give up within this many steps of a trial is taken to spin for ever.
 const PROBE_STEPS: u32 = 20_000;
-/// Number of attempts to try a loop. If a held lock prevents all of them, it is taken to
-/// spin for ever.
+/// Number of trials of a loop. If each of them ends because the thread waits for a lock, the loop
+/// is taken to spin for ever.
 const PROBES: u32 = 20;
 
 /// The known loops of a program, identified by the place of their yield.
 #[derive(Default)]
 pub(crate) struct Loops {
     all: Vec<Loop>,
-    /// Explored rounds at places that were not met yet, by the name of the place in a replay.
+    /// The numbers of rounds that a replay prescribes, for places that the program has not reached
+    /// yet. A place has the name that the replay uses.
     given: Vec<(String, u32)>,
     /// A thread that is suspended at a place where it has not been tried yet.
     wanted: Option<(ProcessId, Place)>,

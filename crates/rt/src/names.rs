@@ -22,15 +22,15 @@
 //!
 //! Why these names are functions of the trace: a name by place, by `Arc` or by block depends on
 //! what one thread did in its own order, and on the history of one piece of memory, whose
-//! successive owners are ordered (otherwise they would race). In the last case the registry is
-//! a shared object: all steps that touch it conflict, and the trace orders them. Such a step
-//! has the same claims whether or not the object has a name, so reversing a race with it gives
-//! the same step.
+//! successive owners are ordered (otherwise they would race). A name by a registry depends on the
+//! order of the steps that write the registry. All of them conflict, so the trace orders them. Such
+//! a step has the same claims whether or not the object has a name, so reversing a race with it
+//! gives the same step.
 //!
-//! Naming has to be a step of its own. It was once a part of the step before the first use, claimed
-//! afterwards. But that step may take a lock. Then two steps that write the registry race, one
-//! inside a critical section and the other at its beginning. Only one order of them exists, and an
-//! explorer that tries the other one finds the lock held.
+//! Naming has to be a step of its own. Suppose it were a part of the step before the first use.
+//! That step may take a lock. Then two steps that write the registry race, one inside a critical
+//! section and the other at its beginning. Only one order of them exists, and an explorer that
+//! tries the other one finds the lock held.
 //!
 //! A run discovers that a place makes several objects; then the search starts again. `UnsafeCell`s
 //! are not part of any step, so their names need not agree between runs.

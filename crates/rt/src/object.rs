@@ -15,12 +15,12 @@
 //! POPL 2025. The paper explores a client whose threads do not synchronise, and then adds the edges
 //! that other clients could add. Here the marks are those edges. An end is a release write; a call
 //! is a series of acquire reads, each of which sees an end or does not. If the object itself makes
-//! an end happen before a call, the call sees it, by coherence; and an end that is seen happens
-//! before the call. So the marks that a call has read *are* the operations that happen before it,
-//! and all ways in which clients can synchronise are explored. The marks remove no execution: if
-//! fences leave a read of a mark only newer values, then the end precedes the call in the order of
-//! the fences, and an edge between them adds no cycle to the model's relations; the history with
-//! the edge has the same results and fewer orders.
+//! an end happen before a call, then by coherence the call sees this end. Conversely, an end that a
+//! call sees happens before the call. So the marks that a call has read *are* the operations that
+//! happen before it, and all ways in which clients can synchronise are explored. The marks remove
+//! no execution. Fences may force the read of a mark to return a newer value. But then the end
+//! precedes the call in the order of the fences, so an edge between the two adds no cycle to the
+//! model's relations. The history with this edge has the same results, and fewer orders explain it.
 //!
 //! | paper | here |
 //! |---|---|
@@ -123,7 +123,7 @@ pub struct Checked {
 enum Ordered {
     /// Those where one ended before the other was called; under a memory model, happens-before.
     ByTime,
-    /// None.
+    /// None: only operations of one thread are ordered.
     ByThread,
 }
 
@@ -229,10 +229,11 @@ where
     }
 
     /// Explores threads that call these operations. Panics if a history is not linearizable. A
-    /// history is linearizable if some order of its operations explains their results, and keeps
-    /// each operation that ended before another was called before that one. Under a memory model
-    /// weaker than sequential consistency, "ended before" means that the end happens before the
-    /// call, through the object or through what some client could do.
+    /// history is linearizable if its operations can be put into an order that explains their
+    /// results. In this order, an operation that ended before another one was called must come
+    /// before it. Under a memory model weaker than sequential consistency, "ended before" means
+    /// that the end happens before the call, through the object or through what some client could
+    /// do.
     ///
     /// ```should_panic
     /// use mazurka_rt::Object;
@@ -366,7 +367,7 @@ where
     }
 }
 
-/// What the threads of an execution call, and how.
+/// A client of the object: which operations each of its threads calls, and how.
 struct Client<T, O, R> {
     threads: Shared<Vec<Vec<O>>>,
     make: Make<T>,

@@ -43,7 +43,7 @@ pub(crate) struct Report {
     /// The failure in one sentence.
     pub what: String,
     pub steps: Vec<Line>,
-    /// Behaviour of the steps that no interleaving shows.
+    /// Lines that describe what no interleaving of the steps shows, such as a load of an old value.
     pub weak: Vec<String>,
     /// What each waiting thread waits for.
     pub waiting: Vec<String>,
@@ -154,9 +154,10 @@ fn replay_of(simulator: &Simulator, schedule: &Schedule, inputs: &[Input]) -> St
 /// Limit on the steps of a run with two reversed steps.
 const MOST_STEPS: usize = 10_000;
 
-/// Whether a run with two steps in the other order ends without a failure. It tries one such
-/// run: it makes the steps that the second one needs before the first, and skips steps that a
-/// thread cannot make.
+/// Whether a run with the two marked steps in the other order ends without a failure. It tries one
+/// such run. First come the steps between the two, without those of the thread that made the
+/// earlier step; then the later step; then all other steps, except those that are no longer
+/// possible.
 fn passes_reversed(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> bool {
     let &[earlier, later] = marked else {
         return false;
@@ -336,7 +337,7 @@ pub(crate) fn table(lines: &[Line], into: &mut String) {
     }
 }
 
-/// Writes the behaviour of the steps that no interleaving shows.
+/// Writes the lines about behaviour that no interleaving shows.
 pub(crate) fn weak_lines(lines: &[String], into: &mut String) {
     for line in lines {
         let _ = writeln!(into, "      {line}");

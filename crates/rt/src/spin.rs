@@ -20,11 +20,12 @@
 //! differently each time. So a run with such rounds shows nothing that the run without them does
 //! not show. This does not hold for a loop that counts its rounds: loops.rs finds those.
 //!
-//! As steps: first the thread reads all watched cells again and enlists with them. This is a read
-//! of these cells, so it races with writes as reads do. Then it waits for its token. If it watches
-//! several cells, any of several writes can wake it. These writes compete for its *arbiter*, so
-//! that an explorer tries each of them first. A thread that is released because no other thread can
-//! make a step happens after everything, as if it had joined all other threads.
+//! To be suspended takes two steps. In the first, the thread reads all watched cells again and
+//! enlists as a waiter of each. This step races with writes, as every read does. In the second, the
+//! thread waits for its token. If it watches several cells, any of several writes can wake it. Each
+//! of these writes also writes a cell of the thread, its *arbiter*, so they conflict and an
+//! explorer tries each of them first. A thread that is released because no other thread can make a
+//! step happens after everything, as if it had joined all other threads.
 
 use std::cmp::Reverse;
 
@@ -32,15 +33,16 @@ use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
-/// Number of futile rounds, while no other thread can make a step, after which a thread is taken to
-/// spin for ever, unless it is known to give up after more.
+/// A thread that makes this many futile rounds while no other thread can make a step is taken to
+/// spin for ever. A loop that is known to give up later may make more.
 const MAX_FUTILE_ROUNDS: u32 = 200;
 /// Number of waits in a row that may time out although nothing has changed.
 const FREE_TIMEOUTS: u32 = 2;
 /// A round that reads more cells than this is not considered a round of a spin loop.
 const MOST_WATCHED: usize = 32;
 
-/// A cell that a thread has read, and its number of changes at that time.
+/// A cell that a thread has read: `what` says whether it has read the content or the state, and
+/// `seen` is the number of changes at that time.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     cell: u32,

@@ -33,7 +33,7 @@ struct Twin {
     /// The epoch of its execution.
     epoch: u64,
     at: *mut u8,
-    /// Drops it, if it is for one execution.
+    /// Drops the twin; `None` if the twin serves all executions of the model.
     retire: Option<Box<dyn FnOnce()>>,
 }
 
@@ -169,8 +169,8 @@ impl World {
                 at: Box::into_raw(Box::new(make())).cast(),
                 retire: None,
             });
-        // SAFETY: every object has a `Meta` of its own, so this one was made here, as a `T`. It is
-        // never freed.
+        // SAFETY: every object has a `Meta` of its own, so this twin was made above, as a `T`. It
+        // is never freed.
         unsafe { &*twin.at.cast() }
     }
 

@@ -4,7 +4,7 @@
 //! references, but the clocks and memory models do not see these counts. The stack shows what runs
 //! a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built
 //! on std's, but its counts are tracked. So each thread counts the running destructors of our own
-//! `Arc`s, and one of std's runs if the stack has more destructors than that.
+//! `Arc`s, and a destructor of std's `Arc` is running if the stack shows more of them than that.
 //!
 //! The symbols of a stack are looked up once for each sequence of return addresses. In a program
 //! without symbols (`strip = true`), no destructor is recognised.

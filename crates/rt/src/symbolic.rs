@@ -123,12 +123,12 @@ fn ask<T: Scalar>(
     }
 }
 
-/// Returns the number of a model.
+/// Returns the number that tells the terms of this model from those of other models.
 fn number(world: &World) -> u32 {
     world.inner.borrow().unknowns.number
 }
 
-/// Returns the world that a value belongs to.
+/// Returns the world of the model with this number. Panics outside this model.
 fn world_of(number: u32) -> &'static World {
     let here = world().filter(|world| self::number(world) == number);
     here.expect("a value that depends on an input is used outside its model")

@@ -118,7 +118,7 @@ mod signals {
 
     /// A watched model.
     struct Entry {
-        /// Odd while a coroutine runs.
+        /// A count that every step changes. It is odd while a coroutine runs.
         beats: AtomicU64,
         thread: libc::pthread_t,
         limit: Duration,
@@ -153,7 +153,7 @@ mod signals {
         /// Announces that a coroutine is resumed.
         #[inline]
         pub fn enter(&self, coroutine: CoroutineTrapHandler<()>) {
-            // `set` would prepare an initial value for a thread that has none yet.
+            // `RUNNING.set` would first make an initial value on a thread that has none yet.
             RUNNING.with(|running| running.set(Some(coroutine)));
             self.beat();
         }
@@ -234,7 +234,7 @@ mod signals {
     fn install() {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {
-            // The handler needs this table, and must not be the first to build it.
+            // The first call of `is_code` builds the table of segments. A handler must not do that.
             is_code(0);
             // SAFETY: the handlers call only what a handler may call, read thread-locals that need
             // no initialisation, and pass on other signals. `BEFORE` is written here, once, before
@@ -255,7 +255,8 @@ mod signals {
                 libc::sigaction(interruption(), &action(interrupt), std::ptr::null_mut());
             }
             let thread = std::thread::Builder::new().name("mazurka-watch".into());
-            // Without the watch the only loss is that a thread may hang.
+            // If the watching thread cannot start, the only loss is that a thread of a model may
+            // hang.
             let _started = thread.spawn(watch);
         });
     }

@@ -13,9 +13,9 @@
 //! The side that a comparison takes is an outcome of its step, like the value of `choose`, so
 //! explorers need no special case. There is an outcome whenever the term is not constant, even if
 //! only one side is feasible: terms are the same in equivalent runs, while feasibility depends on
-//! all decisions made before. The solver decides the side that the current model does not take. A
-//! side that it cannot decide is not explored, and the summary says so. A reported run uses
-//! concrete values: then nothing is unknown, and no solver is needed.
+//! all decisions made before. The current values take one side; the solver decides whether the
+//! other one is feasible. A side that it cannot decide is not explored, and the summary says so. A
+//! reported run uses concrete values: then nothing is unknown, and no solver is needed.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -35,8 +35,8 @@ const CONFLICTS: u64 = 20_000;
 /// Extra time for the solver to find inputs for a finding when the time limit is over.
 const REPORT_TIME: Duration = Duration::from_millis(500);
 
-/// Number of values of an input that are tried where a plain number is needed, the
-/// least keys first.
+/// Number of values of an input that are tried where a plain number is needed, in the order of
+/// their keys (see `key` below).
 pub(crate) const VALUES: i64 = 64;
 
 /// An input that the current execution has asked for.

@@ -60,8 +60,9 @@ impl World {
         there
     }
 
-    /// Gives a permit to a waiting thread, or leaves it for later. `own` if it is the current
-    /// thread's: then it changes nothing, because only this thread takes it.
+    /// Gives a permit to a waiting thread, or leaves it for later. With `own` the permit is the
+    /// current thread's own. Giving it does not count as a change, because only this thread takes
+    /// it.
     pub fn give_permit(
         &self,
         cell: u32,

@@ -183,7 +183,7 @@ fn expanded(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, St
         body
     };
     let closure: TokenStream = "||".parse().expect("an operator");
-    // A closure with a result type needs a block as its body, and there is one in any case.
+    // A closure with a result type needs a block as its body, and the body of a function is one.
     let closure: TokenStream = closure.into_iter().chain(result).chain(body).collect();
     let check: TokenStream = format!(
         "#[allow(unused_mut)] let mut builder = ::mazurka_rt::Builder::new(); {settings} builder.check"

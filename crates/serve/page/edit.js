@@ -1,4 +1,5 @@
-// The editor: highlighting, completion, mistakes, the margin, and the line of the current step.
+// The editor of the page: highlighting, completion, mistakes, coverage in the margin, and the line
+// of the current step.
 import {
   Decoration, EditorState, EditorView, GutterMarker, HighlightStyle, RangeSet, StateEffect, StateField,
   StreamLanguage, autocompletion, bracketMatching, closeBrackets, completionKeymap, defaultKeymap,
@@ -121,7 +122,7 @@ export class Editor {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
   }
 
-  /** Marks the line of a step; 0 marks none. */
+  /** Marks the line of a step. 0 removes the mark. */
   step(line) {
     this.view.dispatch({ effects: stepAt.of(line) });
     if (line > 0 && line <= this.view.state.doc.lines) {

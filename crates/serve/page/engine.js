@@ -1,5 +1,6 @@
-// The engines: the command as WebAssembly in a worker, or `mazurka serve`. Both take the same
-// request and return the same answer: exit code, standard output and standard error of the command.
+// The two engines of the page: the command as WebAssembly in a worker, or `mazurka serve`. Both
+// take the same request and return the same answer: the exit code, standard output and standard
+// error of the command.
 
 /**
  * Returns the words of a command line.
@@ -50,7 +51,7 @@ export class BrowserEngine {
     this.#module = module;
   }
 
-  /** Fetches the code; the first worker unpacks and compiles it. */
+  /** Starts to fetch the code. The first worker unpacks and compiles it. */
   static load() {
     let loading;
     const engine = new BrowserEngine(new Promise((loaded, failed) => (loading = { loaded, failed })));
@@ -88,7 +89,7 @@ export class BrowserEngine {
       });
       packed.then((bytes) => worker.postMessage({ packed: bytes }, [bytes]), loading.failed);
     }
-    // Requests are sent after the code, in this order.
+    // The worker gets the code first, and then the requests in their order.
     this.#module.then((module) => loading || worker.postMessage({ module }), (error) => this.#stop(error));
   }
 

@@ -1,5 +1,5 @@
-// Links that contain a program and options: compressed JSON in the fragment, which browsers do not
-// send.
+// Links that contain a program and options. They are compressed JSON in the fragment of the
+// address, which browsers do not send to the server.
 
 const DAMAGED = "the link is damaged: request it again, or request the program itself";
 /** The maximal size of the contents of a link. */

@@ -16,7 +16,7 @@ const LIMITS = { "time-limit": "60s", "memory-limit": "1G" };
 const READING = ["set", "ignore-time", "observe", "object", "product", "main"];
 /** The maximal size of a record. */
 const MOST_RECORD = 64 << 20;
-/** The text is checked after this many milliseconds without a key press. */
+/** The text is checked after so many milliseconds without a key press. */
 const PAUSE = 250;
 
 const state = { engine: null, checker: null, table: null, options: { ...LIMITS }, running: false, pause: 0, diagnosed: 0, mistakes: [] };
@@ -105,7 +105,7 @@ async function diagnose() {
   showMistakes(diagnostics);
 }
 
-// Marks whether the answer belongs to another text or other options.
+// Marks the answer as outdated, because the text or the options have changed, or removes the mark.
 const outdated = (is) => $("answer").classList.toggle("outdated", is);
 
 function later() {
@@ -124,7 +124,8 @@ function busy(running, words = "") {
   outdated(running);
 }
 
-// The parts of a report, imported into this document. Everything from a program is text there.
+// Returns the parts of a report, imported into this document. The report contains everything from a
+// program as text, never as markup.
 function parts(html) {
   const report = new DOMParser().parseFromString(html, "text/html");
   const record = JSON.parse(report.getElementById("record").textContent);
@@ -151,8 +152,8 @@ function showReport(into, html) {
   return record;
 }
 
-// Shows the run to a state of a tree, below the tree. If several are chosen quickly, the last one
-// is shown.
+// Shows the run to a state of a tree, below the tree. If several states are chosen quickly, only
+// the last run is shown.
 const chosen = { run: null, busy: false };
 async function openRun(schedule, tree) {
   chosen.run = { schedule, tree };
@@ -277,7 +278,7 @@ async function openExample(example) {
   showMistakes([]);
 }
 
-// Shows a saved record. Nothing is run.
+// Shows a saved record, without running anything.
 async function openRecord(file) {
   outdated(false);
   if (file.size > MOST_RECORD) {
@@ -337,8 +338,8 @@ async function start() {
     await openExample(chosen);
     search();
   });
-  // A link runs at once, except on a server, which runs a program only if its user requests it, and
-  // except if the link sets other limits.
+  // The program of a link runs at once, with two exceptions: if the link sets other limits, and on
+  // a server, which runs a program only if its user requests it.
   const limits = sent ? Object.keys(LIMITS).filter((name) => state.options[name] !== LIMITS[name]) : [];
   const waits = sent && (engine.name.startsWith("native") || limits.length > 0);
   if (waits) $("progress").textContent = limits.length ? `this link sets ${limits.join(" and ")} itself: check them, then run the command` : "";

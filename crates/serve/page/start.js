@@ -1,7 +1,7 @@
-// Starts the engine, which takes longest to load, while the rest of the page still loads.
+// Starts to load the engine, which takes longest, while the rest of the page still loads.
 import { findEngine } from "./engine.js";
 
-// The address that `mazurka serve` prints may have a token in it.
+// The address that `mazurka serve` prints may contain a token.
 const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
 if (token) {
   sessionStorage.setItem("mazurka-token", token);

@@ -1,7 +1,8 @@
-// Decompresses LZMA, the format of the engine: its code has much repetition over distances that
-// gzip, with a window of 32 KB, cannot see. The format: a byte with the settings, the size of the
-// window (4 bytes) and of the content (8 bytes, not used here), and a stream of bits. The bits
-// before a bit determine its probability. The stream ends with a marker.
+// Decompresses LZMA, the format of the engine. The code of the engine repeats over long distances,
+// and the window of gzip (32 KB) is too small to use this. An LZMA file has a byte with the
+// settings, the size of the window (4 bytes), the size of the content (8 bytes, not used here), and
+// a stream of bits. The stream is arithmetic code: the probability of each bit depends on the bits
+// before it. The stream ends with a marker.
 
 const SIGN = 0x80000000;
 const states = (size) => new Uint16Array(size).fill(1024);
@@ -17,8 +18,8 @@ export function unpack(packed) {
   const lc = settings % 9, lp = Math.floor(settings / 9) % 5, pb = Math.floor(settings / 45);
   if (packed.length < 18 || settings >= 225) throw new Error("the engine is damaged");
 
-  // The range, the code, and the position of the next byte. They are in an array of 32-bit numbers,
-  // so that they wrap around as the format requires.
+  // The state of the arithmetic decoder: the range, the code, and the position of the next byte.
+  // The array has 32-bit numbers, so they wrap around as the format requires.
   const coder = new Int32Array([-1, 0, 18]);
   for (let at = 14; at < 18; at++) coder[1] = (coder[1] << 8) | packed[at];
   const normalise = () => {

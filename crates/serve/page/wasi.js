@@ -1,5 +1,6 @@
-// The WASI calls that the command needs: arguments, files in memory, standard output and error, a
-// clock. Each call of `run` has its own memory, so runs share no state.
+// Runs the command as WebAssembly. Implements the WASI calls that it needs: arguments, files in
+// memory, standard output and error, a clock. Each call of `run` has its own memory, so runs share
+// no state.
 
 const OK = 0, BAD_FILE = 8, NO_ENTRY = 44, NOT_THERE = 52, READ_ONLY = 69;
 const ROOT = 3;
@@ -33,7 +34,7 @@ export function run(module, { words, files, progress = () => {} }) {
   const bytes = (at, length) => new Uint8Array(memory.buffer, at, length);
   const args = ["mazurka", ...words].map((word) => encoder.encode(`${word}\0`));
 
-  // `./a/../b` is `b`.
+  // Reads a path, and simplifies it: `./a/../b` is `b`.
   const path = (at, length) => {
     const parts = [];
     for (const part of decoder.decode(bytes(at, length)).split("/")) {
@@ -169,7 +170,7 @@ export function run(module, { words, files, progress = () => {} }) {
       return OK;
     },
   };
-  // A missing call returns an error, and the command continues without it.
+  // A call that is not implemented returns an error, and the command continues without it.
   const imports = new Proxy(calls, { get: (known, name) => known[name] ?? (() => NOT_THERE) });
 
   const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
@@ -180,7 +181,8 @@ export function run(module, { words, files, progress = () => {} }) {
   } catch (error) {
     if (error instanceof Exit) code = error.code;
     else {
-      // The command ran out of memory or stack, or has a defect; it has reported that if it could.
+      // The command ran out of memory or stack, or has a defect. If it could, it has reported this
+      // itself.
       code = 4;
       err += `${line}${line ? "\n" : ""}the engine stopped: ${error.message}\n`;
     }

@@ -4,8 +4,8 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-/// The files of the page. Those that it shares with reports, and its examples, are links into the
-/// repository; a published crate has the files themselves.
+/// The files of the page. Files that the page shares with reports, and its examples, are links to
+/// other places of the repository. A published crate contains the files themselves.
 #[derive(RustEmbed)]
 #[folder = "page"]
 struct PageFiles;
@@ -30,7 +30,7 @@ pub(crate) async fn asset(uri: Uri) -> Response {
         "/" => "index.html",
         path => path.trim_start_matches('/'),
     };
-    // Names are used without decoding, and no name leads out of the folder.
+    // A name is used without decoding, and must not lead out of the folder.
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let found = if path.chars().all(plain) && !path.contains("..") {
         PageFiles::get(path)
@@ -38,7 +38,7 @@ pub(crate) async fn asset(uri: Uri) -> Response {
         None
     };
     match found {
-        // Tell the page which engine answers.
+        // Tell the page that this server is its engine.
         Some(file) if path == "index.html" => {
             let text = String::from_utf8_lossy(&file.data).replace(WASM, NATIVE);
             ([(header::CONTENT_TYPE, kind(path))], text).into_response()

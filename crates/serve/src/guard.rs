@@ -1,9 +1,11 @@
-//! Decides which requests are answered: only those of the page that this server serves.
+//! Decides which requests are answered: only those that come from the page which this server
+//! serves.
 //!
-//! A page of another site can make a browser send requests to this machine. Such a request has a
-//! foreign `Origin`, or a foreign `Host` if its name was rebound to this machine (DNS rebinding);
-//! both are refused. A server that other machines reach does not know all its addresses. So it
-//! accepts every numeric address, which cannot be rebound, and the names that its user gave.
+//! A page of another site can make a browser send requests to this computer. Such a request has the
+//! `Origin` of that site. If the site has pointed its own name to this computer (DNS rebinding),
+//! the request has this name as its `Host`. Both are refused. A server that other computers reach
+//! does not know all of its addresses. So it accepts every numeric address as `Host`, because
+//! numbers cannot be rebound, and the names that the user has given.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::Shared;
 
-/// Scripts, styles and connections are allowed from this server only.
+/// The content security policy: scripts, styles and connections come only from this server.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// How long a request may take to arrive.
@@ -130,7 +132,7 @@ pub(crate) async fn check(
     let refused = shared.guard.refusal(request.headers(), request.uri());
     let mut response = match refused {
         Some(refusal) => refusal.into_response(),
-        // The events of a search come later: this limits only the reading of the request.
+        // This limits only the time to read the request; the events of a search come afterwards.
         None => match timeout(REQUEST_TIMEOUT_AFTER, next.run(request)).await {
             Ok(response) => response,
             Err(_) => (

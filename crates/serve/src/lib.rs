@@ -1,10 +1,10 @@
 //! `mazurka serve`: serves the page, and runs searches with the command itself.
 //!
-//! The server is for one machine. A search is the command `mazurka` in its own process, in its own
-//! folder with only the program in it: it can be killed, its resources are bounded, and its
+//! The server is for one computer. Each search is a process of the command `mazurka`, in a folder
+//! that contains only the program. So a search can be killed, its resources are bounded, and its
 //! failures do not affect other searches. The server makes the command line from the table of flags
-//! that the command prints (`mazurka flags`): a request has program text and options, and cannot
-//! name a file, a compiler, a solver or another machine.
+//! that the command prints (`mazurka flags`). A request consists of program text and options; it
+//! cannot name a file, a compiler, a solver or another computer.
 //!
 //! - `request`: what a request may contain, and its command line.
 //! - `search`: the process, its progress and its end.
@@ -228,14 +228,15 @@ impl Server {
 }
 
 /// Accepts connections and answers their requests. A connection that does not send the head of a
-/// request in time is closed, so that idle ones cannot exhaust the file descriptors of the process.
+/// request in time is closed, so that idle connections cannot exhaust the file descriptors of the
+/// process.
 async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result<(), ServeError> {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
-            // The other side is gone, or file descriptors are exhausted: try again later.
+            // The client is gone, or file descriptors are exhausted: try again later.
             Err(_) => {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;

@@ -1,4 +1,5 @@
-//! The contents that a request may have, and the command line of a request.
+//! What a request may contain, and the command line that it becomes. Everything is checked against
+//! the table of flags.
 
 use std::collections::BTreeMap;
 
@@ -241,7 +242,7 @@ mod tests {
             .options
             .insert("set".to_owned(), serde_json::json!(["N=1", "--witness=x"]));
         let line = words(&with_options, &table()).expect("words");
-        // A value that looks like a flag stays a value.
+        // A value that looks like a flag is still a value.
         assert_eq!(
             line[2..5],
             ["--keep-going", "--set=N=1", "--set=--witness=x"]

@@ -86,7 +86,7 @@ pub(crate) async fn search(
         Ok(words) => words,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
-    // No request can raise the limit of the server.
+    // The limit of the server also applies if the request asks for more memory.
     words.push(format!("--most-memory={}", shared.settings.most_memory));
     let Ok(place) = Arc::clone(&shared.queued).try_acquire_owned() else {
         let busy = "too many searches are waiting; try again later\n";
@@ -239,7 +239,7 @@ async fn lines(
     let mut rest = String::new();
     while let Some(line) = lines.next_line().await.map_err(|error| error.to_string())? {
         match line.strip_prefix("progress: ") {
-            // A page that reads too slowly misses some lines.
+            // If the page reads too slowly, it misses some lines.
             Some(progress) => drop(sender.try_send(SearchEvent::Progress(progress.to_owned()))),
             None => {
                 rest += &line;

@@ -72,9 +72,9 @@ pub enum FailurePersistence {
 /// The treatment of an execution that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxSteps {
-    /// It continues up to the limit of `mazurka-rt`, which is a failure.
+    /// It continues up to the limit of `mazurka-rt`; reaching that limit is a failure.
     None,
-    /// It continues up to the limit of `mazurka-rt`, too; the number is ignored.
+    /// As with `None`: the number is ignored.
     FailAfter(usize),
     /// It is cut, and the summary says so.
     ContinueAfter(usize),
@@ -227,8 +227,8 @@ where
     Runner::new(PctScheduler::new(depth, iterations), Config::default()).run(f);
 }
 
-/// Runs a closure under random schedules. Every search recognises an execution that does not repeat
-/// what its schedule did before.
+/// Runs a closure under random schedules. This needs no check of its own: every search fails if one
+/// schedule leads to different steps.
 #[track_caller]
 pub fn check_uncontrolled_nondeterminism<F>(f: F, max_iterations: usize)
 where

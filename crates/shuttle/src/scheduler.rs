@@ -47,13 +47,13 @@ macro_rules! schedulers {
 schedulers! {
     /// Explores every really different execution.
     DfsScheduler;
-    /// Draws each next thread.
+    /// Draws the next thread at each step.
     RandomScheduler;
-    /// Draws each next thread, weighted by the steps that threads have left.
+    /// Draws the next thread at each step, weighted by the steps that threads have left.
     UrwRandomScheduler;
     /// Draws priorities of threads.
     PctScheduler;
-    /// Runs random schedules, in which threads do not take turns.
+    /// Runs random schedules. Unlike in shuttle, threads do not take turns.
     RoundRobinScheduler;
     /// Runs one schedule.
     ReplayScheduler;

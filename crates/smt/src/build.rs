@@ -241,6 +241,7 @@ impl Terms {
         self.at_most(b, a)
     }
 
+    /// `a < b` if `strict`, otherwise `a <= b`.
     fn order(&mut self, a: Term, b: Term, strict: bool) -> Term {
         let sort = self.sort(a);
         if a == b {

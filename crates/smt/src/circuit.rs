@@ -104,7 +104,8 @@ impl Circuit {
     }
 
     /// Returns the output of a gate. The output follows from the inputs, so the search does not
-    /// choose it. Otherwise small queries would spend most of their time ordering such bits.
+    /// choose it. If it could, small queries would spend most of their time in deciding which of
+    /// these bits to choose next.
     fn gate(&mut self) -> Lit {
         Lit::new(self.sat.new_var(lbool::UNDEF, false), true)
     }

@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 pub struct Deadline {
     /// The start. All other times are nanoseconds after it.
     start: Instant,
+    /// The deadline; `None` if there is none.
     end: Option<Arc<AtomicU64>>,
+    /// Set from outside to make the deadline pass at once.
     told: Option<Arc<AtomicBool>>,
     /// Until this time, `told` is ignored.
     deaf_until: Arc<AtomicU64>,

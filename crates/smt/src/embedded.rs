@@ -38,8 +38,8 @@ impl Default for Effort {
 
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
-/// A query with more constraints than this is not a growing path condition: it is decided once, by
-/// a separate solver, and the decorators neither store nor inspect it.
+/// A query with more constraints than this is not a growing path condition. It is decided by a
+/// separate solver, which is then dropped, and the decorators pass it on as it is.
 pub(crate) const MANY: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.
@@ -85,6 +85,7 @@ impl Embedded {
         }
     }
 
+    /// Whether an `int` occurs in a term.
     fn has_int(&mut self, terms: &Terms, term: Term) -> bool {
         let Some(index) = term.index() else {
             return false;
@@ -133,6 +134,7 @@ impl Embedded {
         found(terms, conjuncts, &instance.blaster, answer)
     }
 
+    /// Searches with growing widths of `int`, until there is a solution or no width can have one.
     fn check_int(&mut self, terms: &Terms, conjuncts: &[Term]) -> Answer {
         let enough = ranges::sufficient_width(terms, conjuncts);
         let last = enough.unwrap_or(0).max(self.effort.int_bits);

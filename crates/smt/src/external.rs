@@ -97,6 +97,7 @@ impl External {
         }
     }
 
+    /// Asks for a solution, with `bounded` one in which every `int` variable fits into 64 bits.
     fn ask(
         &mut self,
         terms: &Terms,

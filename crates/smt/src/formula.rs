@@ -56,6 +56,7 @@ pub struct Reader<'a> {
     /// The assumption.
     given: Term,
     go_on: &'a mut dyn FnMut() -> bool,
+    /// Number of queries that may still be made.
     left: u32,
 }
 
@@ -98,7 +99,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the readable form of a formula; Returns `None` if the solver cannot decide enough
+    /// Returns the readable form of a formula, or `None` if the solver cannot decide enough
     /// queries, or if the form has too many parts.
     ///
     /// ```
@@ -415,8 +416,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns how far a number can move from a value, up or down, such that all values in between
-    /// contradict `around`. Returns `None` if there is no limit, or if the limit is that of the
-    /// sort.
+    /// contradict `around`. Returns `None` if only the sort limits the number, or nothing.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);

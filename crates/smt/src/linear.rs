@@ -1,4 +1,5 @@
-//! Linear sums: the normal form of `+`, `-` and multiplication by constants.
+//! Linear sums: the normal form of `+`, `-` and multiplication by constants. Terms with equal sums
+//! are equal numbers, for example `x + y - x` and `y`.
 
 use crate::number;
 use crate::{Sort, Term, TermNode, Terms};
@@ -33,8 +34,8 @@ impl Linear {
         }
     }
 
-    /// Returns `self + factor * other`; Returns `None` if a number exceeds 64 bits or the sum
-    /// becomes too long.
+    /// Returns `self + factor * other`, or `None` if a number exceeds 64 bits or the sum becomes
+    /// too long.
     pub fn plus(&self, other: &Linear, factor: i64) -> Option<Linear> {
         let sort = self.sort;
         let scale = |c: i64| number::mul(sort, c, number::wrap(sort, factor));

@@ -63,6 +63,7 @@ impl Terms {
         text
     }
 
+    /// Returns the outermost operator of a term as text, with its parts still to be printed.
     fn shape(&self, term: Term) -> PrintedTerm {
         let text = |text: &str| Piece::Text(text.to_owned());
         let infix = |binds: u8, a, operator: &str, b, right: u8| PrintedTerm {

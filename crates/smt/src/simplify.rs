@@ -176,6 +176,7 @@ impl<'a> Simplifier<'a> {
         self.normal.get(&term).copied().unwrap_or(term)
     }
 
+    /// Returns a number as a linear sum; the parts that are no sums count as one term each.
     fn form(&mut self, term: Term) -> Form {
         if let Some(value) = self.terms.value(term) {
             return Form {
@@ -221,6 +222,7 @@ impl<'a> Simplifier<'a> {
         self.forms[&term].clone()
     }
 
+    /// Returns a number as a linear sum, if that is shorter.
     fn normal_number(&mut self, term: Term) -> Term {
         let form = self.form(term);
         if weight(&form.linear.sum, form.linear.constant) < form.weight {
@@ -230,6 +232,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
+    /// Returns a comparison in normal form, if that is shorter.
     fn normal_comparison(&mut self, term: Term) -> Term {
         let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) =
             self.terms.node(term)
@@ -535,7 +538,7 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Replaces all parts of a conjunct that the facts decide. With `itself`, also replaces the
-    /// conjunct as a whole; this is used if it is not a fact.
+    /// conjunct as a whole. That is correct only if the conjunct is not itself one of the facts.
     fn apply(&mut self, facts: &Facts, conjunct: Term, itself: bool) -> Term {
         let parts = self.terms.parts_of(&[conjunct]);
         let mut known: FxHashMap<Term, Term> = FxHashMap::default();

@@ -65,6 +65,7 @@ pub(crate) fn quantified(
     text
 }
 
+/// Returns the declarations of variables and the definitions of all other parts.
 fn definitions(terms: &Terms, parts: &[Term]) -> String {
     let mut text = String::new();
     for &part in parts {
@@ -114,6 +115,7 @@ fn constant(sort: Sort, value: i64) -> String {
     }
 }
 
+/// Returns the expression for a node, over the names of its parts.
 fn body(terms: &Terms, node: TermNode) -> String {
     let of = |part| name(terms, part);
     let sort = node.parts().next().map(|part| terms.sort(part));

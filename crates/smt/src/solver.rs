@@ -1,4 +1,4 @@
-//! The interface of solvers, and their answers.
+//! The interface of solvers ([`Solver`]), and their answers ([`Answer`]).
 
 use crate::{Model, Term, Terms};
 

@@ -1,4 +1,7 @@
 //! Terms, each stored once.
+//!
+//! A [`Term`] is a handle; [`Terms`] has the operator and the parts of each. A term that is built
+//! again gets the same handle, so terms are compared by their handles, and common parts are shared.
 
 use std::hash::{Hash, Hasher};
 
@@ -314,6 +317,7 @@ impl Terms {
         &self.variables
     }
 
+    /// Returns the term with this node; adds it if it is new.
     pub(crate) fn intern(&mut self, node: TermNode, sort: Sort) -> Term {
         let nodes = &mut self.nodes;
         let entry = self.table.entry(

@@ -1,8 +1,8 @@
-//! Generator B: makes programs by mutating others, from docs/language.md alone.
+//! Generator B: makes programs by mutating others. It was written from docs/language.md alone.
 //!
-//! The oracle's parser parses a text; the mutated tree, changed in one to four places, is printed.
-//! The result always parses. Names and types are mostly right; the oracle refuses the program where
-//! they are not.
+//! It parses a text with the oracle's parser, changes the tree in one to four places, and prints
+//! it. The result always parses. Names and types are mostly right; the oracle refuses the program
+//! where they are not.
 
 use crate::Rng;
 use crate::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Ty};
@@ -257,7 +257,7 @@ impl Mutator {
         }
     }
 
-    /// A variable becomes an input of its type.
+    /// Replaces a variable by an input of its type.
     fn unknown(&mut self, side: &mut Expr, shared: &[Variable]) {
         let ty = match side {
             Expr::Name(name) => shared.iter().find(|(n, _)| n == name).map(|(_, ty)| *ty),

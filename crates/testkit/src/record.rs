@@ -25,7 +25,7 @@ pub struct Summary {
     pub failures: BTreeSet<(Fingerprint, u32)>,
     /// The observations of final states.
     pub final_states: BTreeSet<Fingerprint>,
-    /// Whether a run exceeded the evaluator, so that nothing can be compared.
+    /// Whether a run exceeded the limits of the evaluator, so that nothing can be compared.
     pub lost: bool,
 }
 

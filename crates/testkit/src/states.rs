@@ -15,11 +15,11 @@ use crate::record::{Dependence, Recorder};
 pub struct States {
     /// The observations of final states.
     pub finals: BTreeSet<Fingerprint>,
-    /// Whole states, without values that are dead.
+    /// The deadlocked states: whole states, without values that are dead.
     pub deadlocks: BTreeSet<Fingerprint>,
     /// The sites of failures.
     pub sites: BTreeSet<u32>,
-    /// Whether a run exceeded the evaluator.
+    /// Whether a run exceeded the limits of the evaluator.
     pub lost: bool,
 }
 

@@ -262,7 +262,9 @@ impl Context {
         }
     }
 
-    /// Whether a timer may have ended without a wait for it: the timers of one thread end in order.
+    /// Whether a timer may have ended although the loop has not waited for it since it was armed.
+    /// The timers of one thread end in the order of their deadlines, so it has not ended while an
+    /// earlier one is left.
     pub fn may_have_ended(&self, timer: &Timer) -> bool {
         let timers = self.timers.borrow();
         let mut others = timers.iter().filter_map(|armed| armed.timer.upgrade());
@@ -298,7 +300,7 @@ impl Context {
             due.map(|armed| armed.waker).collect()
         };
         for waker in fired {
-            // The loop polls in any case.
+            // The loop polls its future in any case, so the loop's own waker need not be called.
             if !self.waker.will_wake(&waker) {
                 waker.wake();
             }

@@ -18,7 +18,7 @@ pub enum MaybeDone<F: Future> {
 impl<F: Future> Unpin for MaybeDone<F> {}
 
 impl<F: Future> MaybeDone<F> {
-    /// TaskStart with the future.
+    /// Starts with the future.
     pub fn new(future: impl IntoFuture<IntoFuture = F>) -> Self {
         Self::Waiting(Box::pin(future.into_future()))
     }

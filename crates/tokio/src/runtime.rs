@@ -160,7 +160,7 @@ impl Runtime {
         &self.handle
     }
 
-    /// TaskStart a task.
+    /// Starts a task.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -170,7 +170,7 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// TaskStart a thread for a blocking function.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -275,7 +275,7 @@ impl Handle {
         Ok(Self { shared })
     }
 
-    /// TaskStart a task.
+    /// Starts a task.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -285,7 +285,7 @@ impl Handle {
         TaskStart::task(&self.shared, Location::caller()).spawn(future)
     }
 
-    /// TaskStart a thread for a blocking function.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -319,7 +319,8 @@ impl Handle {
         let children = shared.children.clone();
         let context = Rc::new(Context::new(shared.clone(), None, children, waker));
         let mut future = pin!(future);
-        // For the first thread that runs a current-thread runtime, the gate is already closed.
+        // While no thread runs a current-thread runtime, its gate is closed. So the first thread
+        // that runs it need not close the gate.
         let others = if runs {
             shared.runners.fetch_add(1, Ordering::SeqCst)
         } else {

@@ -20,7 +20,8 @@ use mazurka_rt::facade;
 
 use crate::drive::{self, NO_RUNTIME, Place, Timer};
 
-/// A moment. In a model the clock of a task shows the timers that it has waited for.
+/// A moment. In a model, the clock of a task moves only to the deadlines of timers that the task
+/// has waited for.
 #[derive(Clone, Copy, Eq, PartialEq, PartialOrd, Ord, Hash)]
 pub struct Instant(std::time::Instant);
 

@@ -1,4 +1,5 @@
-// JSON-RPC as the language server protocol frames it: a header with the length, then the message.
+// JSON-RPC over a stream of bytes, as in the language server protocol: a header with the length of
+// the message, then the message.
 "use strict";
 
 /** Splits a stream of bytes into messages. */
@@ -7,7 +8,7 @@ class Reader {
     this.bytes = Buffer.alloc(0);
   }
 
-  /** Takes bytes, and returns the messages that are complete now. */
+  /** Adds bytes, and returns the messages that are complete with them. */
   take(bytes) {
     this.bytes = Buffer.concat([this.bytes, bytes]);
     const messages = [];

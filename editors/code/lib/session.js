@@ -1,9 +1,9 @@
-// A server that is started again when it ends, but not for ever.
+// Runs a server, and starts it again if it ends; but not if it ends too often.
 "use strict";
 
 const { Peer } = require("./rpc.js");
 
-/** So many times a server is started again within so many milliseconds. */
+/** A server is started again at most MOST_RESTARTS times within WITHIN milliseconds. */
 const MOST_RESTARTS = 4;
 const WITHIN = 3 * 60 * 1000;
 
@@ -32,7 +32,7 @@ class Session {
     };
     Object.assign(this, { process, peer });
     process.stdin.on("error", () => {
-      // The end of the process says more.
+      // The `exit` event of the process says more.
     });
     process.stdout.on("data", (bytes) => {
       try {
@@ -48,11 +48,12 @@ class Session {
       this.ready = true;
       return peer;
     });
-    // Those who wait for it hear of a failure; without any, it is no failure of the program.
+    // Whatever awaits `started` gets the error. If nothing does, this avoids an unhandled
+    // rejection.
     this.started.catch(() => {});
   }
 
-  /** Starts the process again, unless that was done too often. */
+  /** Starts the process again, unless it has ended too often. */
   recover(why, wasStarted) {
     const now = this.now();
     this.restarts = this.restarts.filter((time) => now - time < WITHIN);
@@ -67,12 +68,12 @@ class Session {
     }
   }
 
-  /** Sends a notification, unless the server is not ready: it hears of all open files then. */
+  /** Sends a notification if the server is ready. Otherwise `greet` later sends all open files. */
   notify(method, params) {
     if (this.ready) this.peer.notify(method, params);
   }
 
-  /** Ends the server as the protocol wants it. */
+  /** Ends the server as the protocol requires: by `shutdown` and `exit`. */
   async stop() {
     this.stopped = true;
     try {

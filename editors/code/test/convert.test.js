@@ -3,7 +3,7 @@
 const assert = require("node:assert");
 const test = require("node:test");
 
-/** The replacement of the classes of `vscode`: each keeps the arguments of its constructor. */
+/** Replaces the classes of `vscode`: each object stores the arguments of its constructor. */
 const recorded = (...names) =>
   class {
     constructor(...values) {

@@ -1,4 +1,4 @@
-// The extension with a module that stands for `vscode`, and a server that writes down what it hears.
+// Tests the extension with a replacement for `vscode`, and with a server that records its messages.
 "use strict";
 
 const assert = require("node:assert");
@@ -121,7 +121,7 @@ test("trust, settings, formatting and restarts reach the server", async (t) => {
     [{ timeLimit: 10, trusted: true }, { timeLimit: 3, trusted: true }],
   );
 
-  // The server ends; the next one hears of the open files and of the trust.
+  // The server ends. The next one is told about the open files and the trust.
   const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
   const contentChanges = [{ range, rangeOffset: 0, text: "crash" }];
   fire("change", { document, contentChanges });

@@ -1,4 +1,4 @@
-// The grammars, applied by a small engine of the rules that they use: `match`, `begin` and `end`.
+// Tests the grammars with a small engine for the rules that they use: `match`, `begin` and `end`.
 "use strict";
 
 const assert = require("node:assert");
@@ -116,7 +116,7 @@ test("every reserved word of the lexer has a colour", () => {
   assert.ok(words.length > 30);
   const maz = load("maz.tmLanguage.json");
   for (const word of words) {
-    // As in a program: calls have a parenthesis.
+    // As in a program, a call has a parenthesis.
     const text = ["input", "choose"].includes(word) ? `${word}()` : `${word} `;
     const name = scope(tokens(maz, text), word) ?? "";
     assert.match(name, /^(keyword|storage|constant|support)\./, word);

@@ -6,7 +6,7 @@ const test = require("node:test");
 const { Reader, framed } = require("../lib/rpc.js");
 const { MOST_RESTARTS, Session } = require("../lib/session.js");
 
-/** Processes that answer nothing, and what is said about them. */
+/** Makes processes that answer nothing, and records what the session reports about them. */
 function sessions() {
   const processes = [];
   const said = [];
@@ -61,7 +61,7 @@ test("it is not started again for ever", async () => {
   const kinds = [...Array(MOST_RESTARTS).fill("restart"), "given up"];
   assert.deepStrictEqual(said.map(([kind]) => kind), kinds);
   await assert.rejects(session.started, /SIGKILL/);
-  // After a while it may end again.
+  // After a while the server may be started again.
   const later = sessions();
   for (let time = 0; time < 3 * MOST_RESTARTS; time++) {
     later.clock.now += 60 * 1000;

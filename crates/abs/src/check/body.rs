@@ -1,4 +1,5 @@
-//! The code under construction, and the variables visible in it.
+//! The body of a function or method while it is compiled: emits its instructions and constants, and
+//! declares and finds its variables.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -218,13 +219,14 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// Forgets facts about variables, because they may not hold from here on.
+    /// Forgets what is known about variables, for example that one is not `null`, because it may
+    /// not hold from here on.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();
     }
 
-    /// Removes the declarations since a point.
+    /// Removes all declarations after the first `len`.
     pub(super) fn leave_scope(&mut self, len: usize) {
         // Captured variables are at the front.
         let captured = self.body().captures.as_ref().map_or(0, Vec::len);
@@ -237,7 +239,7 @@ impl Checker<'_> {
         Some((at as u32, class.fields[at].1.clone()))
     }
 
-    /// Reports a field without a value that must not be `null`.
+    /// Reports a field that must not be `null` and has no initial value.
     pub(super) fn needs_object(&mut self, ty: &ast::Type, name: &Name) {
         if ty.nonnull {
             let message = format!("`{}` needs a value", name.text);

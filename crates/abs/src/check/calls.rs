@@ -1,5 +1,6 @@
-//! Checks and compiles applications of constructors, of functions, and of partial functions, which
-//! take functions.
+//! Checks and compiles applications of constructors, of functions, and of partial functions. A
+//! *partial function* has parameters that are functions: `map(f)(list)`. It is compiled once; the
+//! functions are passed as values.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -70,7 +71,8 @@ impl<'a> Checker<'a> {
         let result = result.with(&types);
         if let Some(wanted) = wanted {
             let known = self.unknowns.deep(wanted);
-            // Where `Rat` is wanted, an `Int` fits too, so only the arguments determine the type.
+            // Where a `Rat` is wanted, an `Int` fits as well, so the wanted type says nothing about
+            // the arguments.
             if known != Ty::RAT && !matches!(known, Ty::Unknown(_)) {
                 self.unknowns.fits(&result, &known, &self.inheritance);
             }
@@ -265,8 +267,8 @@ impl<'a> Checker<'a> {
             self.report(mistake);
             return result;
         }
-        // The functions are put on the stack first, but the arguments help to determine their
-        // types. So the types of the functions are compared last.
+        // The functions are put on the stack first. Their types are compared after the arguments
+        // were checked, because the arguments help to determine them.
         let mut given = Vec::new();
         for function in functions {
             given.push(self.function_value(function));
@@ -284,7 +286,7 @@ impl<'a> Checker<'a> {
                     (parameters, result.with(&types))
                 })
             } else {
-                // A recursive use passes on the functions that it was given.
+                // The function is one that the enclosing partial function was given.
                 None
             };
             if let (Some(ty), Some(wanted)) = (ty, wanted) {

@@ -1,4 +1,5 @@
-//! Determines which types have values that refer to objects or futures.
+//! Determines which types have values that may refer to objects or futures. Only such values pass
+//! references between tasks, which `future.rs` must know.
 
 use super::Checker;
 use crate::types::{Head, Ty};
@@ -10,7 +11,8 @@ impl Checker<'_> {
         self.carries_beside(&self.unknowns.deep(ty), &mut Vec::new())
     }
 
-    /// Like [`carries`](Self::carries), while the data types in `open` are being examined.
+    /// Does the work of [`carries`](Self::carries). `open` contains the data types that are being
+    /// examined, so that a recursive type is examined once.
     fn carries_beside(&self, ty: &Ty, open: &mut Vec<u32>) -> bool {
         let (head, args) = match ty {
             Ty::Made(head, args) => (head, args),

@@ -1,4 +1,4 @@
-//! Classes with their init blocks, recovery blocks and methods, and the main block.
+//! Checks and compiles classes (their init blocks, recovery blocks and methods) and the main block.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -34,7 +34,7 @@ impl Checker<'_> {
             may_die: false,
         };
         let Some(tree) = tree else {
-            // This is the class of the main block.
+            // The class of the main block has no declaration.
             self.out.classes.push(info);
             return;
         };
@@ -133,8 +133,8 @@ impl Checker<'_> {
         self.out.classes.push(info);
     }
 
-    /// Whether the first branch of the recovery block that matches a false `assert` names its
-    /// exception.
+    /// Whether the recovery block handles a false `assert` on purpose: its first branch that
+    /// matches the exception names it, and is not `_`.
     fn recovers_assertions(&self, tree: &ast::Class, module: usize) -> bool {
         let assertion = self.constructor_named("AssertionFailException");
         let constructor = |(pattern, _): &(Pattern, Stmt)| match &pattern.kind {

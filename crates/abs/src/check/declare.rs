@@ -1,4 +1,5 @@
-//! The declarations of the modules: names first, then types.
+//! Declares everything that the modules contain: first the names, then the types of constructors,
+//! functions, interfaces and classes. Bodies are checked later.
 
 use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -521,7 +522,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Sets the type of an accessor, or adds another constructor whose values it reads.
+    /// Declares an accessor, or adds another constructor to an accessor that exists.
     fn accessor(&mut self, prefix: &str, accessor: Accessor<'_>) {
         let Accessor { name, part, .. } = accessor;
         let made = &self.constructors[accessor.constructor];
@@ -656,7 +657,8 @@ impl MethodSignature {
     }
 }
 
-/// Returns the key of a partial function, which has a name of its own: `map(f)(l)` is not `map(l)`.
+/// Returns the key under which a partial function is stored. It differs from the key of an ordinary
+/// function with the same name, because `map(f)(l)` and `map(l)` call different functions.
 pub(super) fn partial_key(full: &str) -> String {
     format!("{full}()")
 }

@@ -1,4 +1,5 @@
-//! Pure expressions.
+//! Checks and compiles pure expressions: those without effects. A literal, a constructor or a
+//! branch may take its type from the wanted type of the context.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -168,8 +169,8 @@ impl<'a> Checker<'a> {
             .map_or_else(Vec::new, |body| body.generics.clone())
     }
 
-    /// Returns the type of branches: the wanted type, if it is known, because it may be wider than
-    /// the type of the first branch.
+    /// Returns the type that all branches must fit. This is the wanted type, if it is known,
+    /// because the type of the first branch may be narrower.
     fn branch_result(&mut self, wanted: Option<&Ty>) -> Ty {
         match wanted {
             Some(ty) => ty.clone(),
@@ -273,8 +274,8 @@ impl<'a> Checker<'a> {
     fn binary(&mut self, operator: Binary, left: &'a Expr, right: &'a Expr, span: Span) -> Ty {
         match operator {
             Binary::And | Binary::Or | Binary::Implies => {
-                // The right operand is evaluated only if needed: a && b is (if a then b else
-                // False).
+                // The right operand is evaluated only if needed: `a && b` is compiled as `if a then
+                // b else False`.
                 self.expr_as(left, &Ty::BOOL);
                 if operator == Binary::Or {
                     self.emit(Op::Unary(Unary::Not), span);
@@ -329,7 +330,7 @@ impl<'a> Checker<'a> {
     }
 
     fn comparable(&mut self, one: &Ty, other: &Ty, span: Span) {
-        // A comparison with `null` does not make `null` a value of the type.
+        // A comparison with `null` does not count as a use of `null` as a value of the type.
         let nulls = self.unknowns.nulls.clone();
         let either = self.unknowns.fits(other, one, &self.inheritance)
             || self.unknowns.fits(one, other, &self.inheritance);

@@ -1,5 +1,5 @@
-//! Checks a program and compiles it in the same pass: one walk over the tree determines the meaning
-//! of each part, reports mistakes, and emits the code.
+//! Checks a program and compiles it in the same pass: one walk over the tree resolves names, checks
+//! types, reports mistakes, and emits the code ([`Code`]).
 
 mod body;
 mod calls;
@@ -61,7 +61,7 @@ struct ConstructorDef {
     generics: usize,
     parts: Vec<Ty>,
     result: Ty,
-    /// `True`, `False` and `Unit` have values of their own kind.
+    /// For `True`, `False` and `Unit`: the value, which has a representation of its own.
     special: Option<Value>,
 }
 
@@ -70,7 +70,7 @@ struct ConstructorDef {
 enum FunctionBody<'a> {
     Written(&'a ast::Expr),
     Builtin(Option<Builtin>),
-    /// The accessor of a part that some constructors have.
+    /// An accessor: it reads one part of the values of some constructors.
     Accessor,
 }
 
@@ -128,12 +128,12 @@ struct ClassDef<'a> {
 #[derive(Debug, Default)]
 struct Scope {
     name: String,
-    /// The full names of the short names that are declared here or imported.
+    /// For each short name that is declared here or imported, its full name.
     visible: FxHashMap<String, String>,
     exports: FxHashMap<String, String>,
-    /// Short names with two meanings.
+    /// The short names that could mean two declarations.
     ambiguous: FxHashMap<String, [String; 2]>,
-    /// Names that are imported only under their full name.
+    /// The names that are visible only by their full name.
     qualified: FxHashSet<String>,
     /// Whether the whole standard module is visible.
     standard: bool,
@@ -162,7 +162,7 @@ struct BodyCode {
     captures: Option<Vec<(u32, u32)>>,
     /// The class, for methods and their parts.
     class: Option<u32>,
-    /// Whether statements may wait; if not, the kind of block.
+    /// Whether statements may wait.
     may_wait: bool,
     block: Block,
     /// Whether it is an atomic method, which must not wait, and whether it is a read-only method.
@@ -172,8 +172,8 @@ struct BodyCode {
     deadline: Option<u32>,
     /// Whether the condition of an `await` is being compiled.
     in_guard: bool,
-    /// In the initialisation of a field: the number of this field. It and later fields have no
-    /// value yet.
+    /// While the initial value of a field is compiled: the number of the field. This field and all
+    /// later ones have no value yet.
     fields: Option<u32>,
     /// Variables that are known not to be `null` here.
     nonnull: Vec<u32>,
@@ -181,11 +181,11 @@ struct BodyCode {
     nonnull_result: bool,
     module: usize,
     generics: Vec<String>,
-    /// Variables with futures that have been awaited on every path to this place.
+    /// The variables whose futures have been awaited on every path to this place.
     claimed: Vec<u32>,
     /// The places where the value of a future is taken, with its type.
     taken: Vec<(u32, Ty)>,
-    /// The places that fail if an object or a future is `null`, with its type.
+    /// The places that fail if an object or a future is `null`, each with the type of this value.
     derefs: Vec<(u32, Head)>,
 }
 
@@ -253,7 +253,7 @@ struct Output {
     method_numbers: FxHashMap<String, u32>,
     /// The places where the value of a future is taken, with its type.
     taken: Vec<(u32, Ty)>,
-    /// The places that fail if an object or a future is `null`, with its type.
+    /// The places that fail if an object or a future is `null`, each with the type of this value.
     derefs: Vec<(u32, Head)>,
     /// For each body, in order, its start and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
@@ -300,7 +300,7 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     let mut checker = Checker::new(&modules, mistakes);
     checker.ignore_time = settings.ignore_time;
     checker.declare();
-    // If a part is missing, most further reports would be wrong.
+    // If a part could not be parsed, most further reports would be wrong.
     if whole {
         checker.check(source, settings.main.as_deref());
     }
@@ -361,8 +361,8 @@ fn set_constants(modules: &mut [Module], settings: &Settings, mistakes: &mut Vec
     }
 }
 
-/// Moves an expression to the place of the body that it replaces, so that mistakes are reported
-/// there. Values are small, so only the outermost place matters.
+/// Gives an expression the place of the body that it replaces, so that mistakes are reported there.
+/// Values are small expressions, so moving the outermost node is enough.
 fn relocate(expr: &mut ast::Expr, body: &ast::Body) {
     if let ast::Body::Expr(old) = body {
         expr.span = old.span;
@@ -445,8 +445,8 @@ impl<'a> Checker<'a> {
 
     /// Checks and compiles everything.
     fn check(&mut self, source: &str, main: Option<&str>) {
-        // The use of a partial function is checked against the uses of its function parameters in
-        // its body.
+        // Partial functions are compiled first, because their bodies determine the types of the
+        // functions that they take, and uses are checked against these types.
         let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
             .partition(|&at| self.functions[at as usize].functions.is_some());
         let empty = FunctionInfo {
@@ -480,7 +480,8 @@ impl<'a> Checker<'a> {
 
     /// Records where the program's own code starts, after that of the standard module.
     fn own(&mut self, own: u32) {
-        // Anonymous functions and the rest of the program all come after the standard module.
+        // All code of the program, including its anonymous functions, comes after the standard
+        // module.
         self.out.ops.shrink_to_fit();
         self.out.method_numbers.insert(String::new(), own);
     }
@@ -560,8 +561,8 @@ impl<'a> Checker<'a> {
         code
     }
 
-    /// Returns the places where an object or a future may be `null`: `null` is a value of its type,
-    /// or of a subtype.
+    /// Returns the places that may fail because an object or a future is `null`: those where the
+    /// program uses `null` as a value of its type or of a subtype.
     fn null_sites(&self) -> FxHashSet<u32> {
         let mut nulls = self.unknowns.nulls.clone();
         for head in &self.unknowns.nulls {
@@ -612,7 +613,8 @@ impl<'a> Checker<'a> {
                 }
                 self.emit(Op::Builtin(builtin), span);
             }
-            // Such a function is used only as a statement.
+            // A function with effects can be used only as a statement, so this code is never
+            // reached.
             FunctionBody::Builtin(None) => self.emit(Op::NoMatch, span),
             FunctionBody::Accessor => {
                 let total = self.is_total(&parts);
@@ -663,12 +665,12 @@ impl<'a> Checker<'a> {
         *data != Ty::EXCEPTION && made.count() == parts.len()
     }
 
-    /// Returns the type of a function parameter, as far as the body of the partial function
-    /// determines it.
+    /// Returns the type of a function parameter. A part of the type that the body of the partial
+    /// function does not determine may be any type.
     fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
         let (parameters, result) = ty?;
         let open = |checker: &Self, ty: &Ty| match checker.unknowns.deep(ty) {
-            // Anything that is not determined may be any type.
+            // A type that the body does not determine may be any type.
             ty if has_unknown(&ty) => Ty::Wrong,
             ty => ty,
         };

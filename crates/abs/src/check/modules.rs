@@ -1,4 +1,5 @@
-//! The exports and imports of modules.
+//! Resolves the `export` and `import` clauses of modules: determines which names are visible in
+//! each module, and reports clauses with unknown names.
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
@@ -6,7 +7,7 @@ use super::{Checker, STANDARD_NAME};
 use crate::syntax::ast::{Clause, Item, Name};
 use crate::syntax::parser::{excluded_module, excluded_name};
 
-/// The module of exceptions is a part of the standard module.
+/// The module of the predefined exceptions, which count as part of the standard module.
 const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
 
 impl Checker<'_> {
@@ -78,7 +79,8 @@ impl Checker<'_> {
             .is_some_and(|from| self.module_named(&from.text) == Some(0));
         if from_standard {
             if clause.names.is_none() {
-                // All names are visible anyway.
+                // Without an import clause all names of the standard module are visible, so this
+                // clause adds nothing.
                 return false;
             }
             let all = self.modules[module].imports.iter().any(|other| {
@@ -111,8 +113,8 @@ impl Checker<'_> {
         changed
     }
 
-    /// Re-exports imported names: those of `export … from M`, and also those of `export X`, where
-    /// the frontend of the ABS suite gives only a warning. Returns whether a name is new.
+    /// Re-exports imported names: those of `export … from M`, and an imported name in `export X`,
+    /// about which the ABS suite only warns. Returns whether a name is new.
     fn re_export(&mut self, module: usize, clause: &Clause) -> bool {
         let mut changed = false;
         let scope = &mut self.scopes[module];

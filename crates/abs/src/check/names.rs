@@ -1,4 +1,5 @@
-//! Name resolution.
+//! Resolves names: from a name in a module to the declaration, and from the syntax of a type to the
+//! type. Also shows types in messages.
 
 use mazurka_diagnostics::Span;
 use mazurka_diagnostics::{Diagnostic, nearest};
@@ -14,7 +15,8 @@ use crate::types::{Head, Ty};
 /// Limit on the nesting of synonyms.
 const MAX_SYNONYMS: usize = 50;
 
-/// Limit on the size of a written type: each synonym of a pair may double the size.
+/// Limit on the size of a type with its synonyms expanded. Each synonym of a pair may double the
+/// size.
 const MOST_WRITTEN: u32 = 4096;
 
 impl Checker<'_> {

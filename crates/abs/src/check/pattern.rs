@@ -1,4 +1,5 @@
-//! Patterns: tests, and variables for the parts.
+//! Compiles patterns: the tests that a value must pass, and the variables that get parts of the
+//! value.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -24,7 +25,7 @@ impl Checker<'_> {
         match &pattern.kind {
             PatternKind::Any => {}
             PatternKind::Variable(name) => {
-                // A variable that already has a value matches only this value.
+                // If the variable already has a value, the pattern matches only this value.
                 let bound = match (self.local(&name.text), self.field(&name.text)) {
                     (Some((known, LocalTy::Value(known_ty))), _) => {
                         Some((Op::Local(known), known_ty))
@@ -103,8 +104,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the instruction after all branches. It is not reached if the branches cover every
-    /// value.
+    /// Returns the instruction to emit after all branches. It says whether it can be reached: the
+    /// branches may cover every value.
     pub(super) fn otherwise<'p>(&self, patterns: impl Iterator<Item = &'p Pattern>, ty: &Ty) -> Op {
         let head = match self.unknowns.shallow(ty) {
             Ty::Made(head, _) if head != Head::Exception => head,
@@ -140,7 +141,8 @@ impl Checker<'_> {
             .filter(|_| parts.iter().all(|part| self.takes_all(part)))
     }
 
-    /// Whether a pattern matches every value. A variable that already has a value is compared.
+    /// Whether a pattern matches every value. The name of a variable that already has a value does
+    /// not: it matches only this value.
     fn takes_all(&self, pattern: &Pattern) -> bool {
         match &pattern.kind {
             PatternKind::Any => true,

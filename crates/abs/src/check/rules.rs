@@ -1,5 +1,5 @@
-//! Rules of annotations and of the order of statements: `Nonnull`, `Final`, `Readonly`, `Atomic`,
-//! `COG` and `Plain`, and that a `return` is the last statement of a method.
+//! Checks the rules that the annotations `Nonnull`, `Final`, `Readonly`, `Atomic`, `COG` and
+//! `Plain` impose, and that a `return` is the last statement of a method.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -8,7 +8,7 @@ use crate::syntax::ast::{self, Binary, Expr, ExprKind, Name, Stmt, StmtKind};
 use crate::syntax::visit;
 use crate::types::{Head, Ty};
 
-/// The rules of a variable or a field.
+/// The rules that a variable or a field must obey.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
     /// Whether it is assigned only where it is declared.

@@ -44,9 +44,9 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// Whether a statement only releases the cog once. A loop over such a statement waits until its
-/// condition is false. It is compiled as a wait, because its rounds change nothing and engines that
-/// do not compare states would not terminate. This does not apply if the condition uses `random`.
+/// Whether a statement does nothing but release the cog once. A loop `while (e) { suspend; }` waits
+/// until `e` is false. It is compiled as a wait: its rounds change nothing, so an engine that does
+/// not compare states would not terminate. A condition with `random` is an exception.
 fn only_suspends(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Suspend => true,
@@ -163,7 +163,8 @@ impl<'a> Checker<'a> {
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 if self.body().ops[start as usize..].contains(&Op::Random) {
-                    // Each round calls `random` again, which the guard of a wait cannot do.
+                    // Each round must call `random` again, which a guard cannot do, so the loop is
+                    // compiled as a loop.
                     self.inner(body);
                     self.emit(Op::Jump(start), span);
                     return self.set_jump_target(end);
@@ -222,7 +223,8 @@ impl<'a> Checker<'a> {
                 self.waits(span);
                 self.emit(Op::Suspend, span);
             }
-            // The statement calls and waits, but does not take the value of the future.
+            // As a statement, `await o!m()` calls and waits, but does not take the value of the
+            // future.
             StmtKind::Expr(Expr {
                 kind: ExprKind::AwaitCall(object, method, args),
                 ..
@@ -300,7 +302,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Compiles a `finally` block, in which no statement waits or returns.
+    /// Compiles a `finally` block. No statement in it may wait or return.
     fn finally(&mut self, last: &'a Stmt) {
         let body = self.body();
         let outside = (body.may_wait, body.block);
@@ -426,8 +428,9 @@ impl<'a> Checker<'a> {
         span: Span,
     ) {
         let depth = self.holes.len();
-        // Holes are the parts of the body that a handler does not cover: the copies of `finally`
-        // blocks before a `return`. The outer list is for `finally`, the inner one for `catch`.
+        // A handler does not cover the *holes* in the body: the copies of `finally` blocks before a
+        // `return`. Of the two new lists, the outer is for the `finally`, the inner for the
+        // `catch`.
         self.holes.push(Vec::new());
         self.holes.push(Vec::new());
         if let Some(last) = finally {
@@ -481,7 +484,7 @@ impl<'a> Checker<'a> {
 
     fn await_stmt(&mut self, guards: &'a [Guard], span: Span) {
         self.waits(span);
-        // Durations start when the `await` is reached.
+        // The durations of a guard start when the task reaches the `await`.
         let mut ends = Vec::new();
         for guard in guards {
             if let Guard::Duration(Some((min, max))) = guard {

@@ -1,22 +1,24 @@
 //! Determines the times at which durations are explored.
 //!
-//! `duration(min, max)` takes any time from min to max, and time is dense. Let all bounds that the
-//! program writes be multiples of a *unit*. Then it suffices to explore the multiples of the unit
-//! from min to max, for all properties that do not depend on the values of times.
+//! `duration(min, max)` takes any time from min to max, and time is dense. Choose a *unit* such
+//! that all bounds in the program are multiples of it. Then it is enough to explore the multiples
+//! of the unit from min to max, as long as no property depends on the values of times.
 //!
 //! **Why.** Henzinger, Manna, Pnueli, "What good are digital clocks?" (ICALP 1992). Take a run with
-//! any times, in units, and round each time: down if its fraction is at most ε, up otherwise, for
-//! some ε in [0, 1). Rounding keeps the order of two times or makes them equal. If their difference
-//! is at least (at most) an integer, it remains so. So rounded durations are within their bounds,
-//! and everything happens in the same order. Where times became equal, the tasks that they wake are
-//! ready together, and the order of the run is explored. Where the clock still advances, no other
-//! task has become ready, because a later wake-up in the run is not rounded to an earlier time. The
-//! clock of the manual advances to the end of some interval, so all its times are multiples of the
-//! unit, too.
+//! any times, measured in units, and choose some ε in [0, 1). Round each time down if its fraction
+//! is at most ε, and up otherwise. Rounding keeps the order of two times or makes them equal. If
+//! the difference of two times is at least an integer n, it is still at least n after rounding; the
+//! same holds for at most. So rounded durations are within their bounds.
 //!
-//! The effect of `now()` or `deadline()` may depend on any time. If the program uses them, or if a
-//! bound is computed as a rational number, times between the multiples of the unit may matter. Then
-//! the verdict has a bound.
+//! The steps of the run are also possible, in the same order, with the rounded times. If two times
+//! have become equal, the tasks that they wake are ready at the same time, and the order of the run
+//! is one of those explored. If the clock still advances, no other task has become ready before,
+//! because a later wake-up of the run is not rounded to an earlier time. The clock of the manual
+//! advances to the end of some interval, so all its times are multiples of the unit as well.
+//!
+//! If the program calls `now()` or `deadline()`, or computes a bound as a rational number, times
+//! between the multiples of the unit may matter. The verdict then says that not all times were
+//! explored.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -28,7 +30,7 @@ use crate::syntax::ast::{Binary, Expr, ExprKind, Unary};
 use crate::types::Ty;
 use crate::value::Value;
 
-/// A bound of a duration, as far as it is known.
+/// What the compiler knows about a bound of a duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DurationBound {
     Number(BigRational),
@@ -70,7 +72,7 @@ impl Times {
         if number.is_zero() {
             return;
         }
-        // If a/b = p/q in lowest terms, then b/q is the greatest common divisor of both.
+        // If a/b = p/q in lowest terms, then b/q is the greatest common divisor of a and b.
         let ratio = &self.common / number;
         self.common = number.abs() / ratio.denom();
     }

@@ -1,4 +1,5 @@
-//! The lexer: turns text into words.
+//! The lexer: splits a text into words, with their places. A text that is no word of ABS is
+//! reported and skipped.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

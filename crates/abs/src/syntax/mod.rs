@@ -1,4 +1,4 @@
-//! The parser: turns text into syntax trees.
+//! Turns text into syntax trees: the words of the language, the lexer, the trees and the parser.
 
 pub(crate) mod ast;
 pub(crate) mod lexer;

@@ -1,4 +1,4 @@
-//! The words of ABS.
+//! The words (tokens) of ABS: names, literals, keywords and signs.
 
 use mazurka_diagnostics::Span;
 use num_bigint::BigInt;

@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 
 use super::ast::{Clause, Data, Expr, Field, Item, Method, Name, Signature, Type};
 
-/// Methods: written out, or the methods of a trait.
+/// A set of methods: written out, or those of a trait.
 #[derive(Clone, Debug)]
 pub(crate) enum Methods {
     Written(Vec<Method>),

@@ -1,4 +1,5 @@
-//! Visits every expression of a tree, from the inside out, to change it in place.
+//! Calls a function on every expression of a syntax tree, inner expressions first, to change it in
+//! place. `flatten.rs` replaces calls of `original` and parameters of deltas in this way.
 
 use super::ast::{Body, Class, Expr, ExprKind, Function, Guard, Item, Method, Stmt, StmtKind};
 

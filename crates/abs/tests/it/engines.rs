@@ -1,4 +1,5 @@
-//! The figures of the context-sensitive paper, in closed form, for every engine that counts traces.
+//! Compares the counts of every engine that counts traces with the figures of the paper on
+//! context-sensitive DPOR, as closed formulas.
 
 use crate::common::{corpus, explore, machine};
 use mazurka_core::Limits;

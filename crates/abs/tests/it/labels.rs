@@ -1,5 +1,5 @@
-//! The permutations of a recorded run of an actor program are exactly the runs with the same
-//! labels.
+//! Tests that the permutations of a recorded run of an actor program are exactly the runs with the
+//! same labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -105,7 +105,7 @@ fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
     let mut all = BTreeSet::new();
     for class in classes.0.values() {
         all.extend(class.keys().copied());
-        // The recorded run of the path: a run of any of its traces.
+        // Record a run of any trace of the path.
         let recorded = class.values().next_back().expect("a class has a run");
         program.back_to(0);
         let (permuted, traces) = permute(&mut program, recorded, false);

@@ -575,7 +575,7 @@ fn a_function_that_takes_functions_calls_itself_without_them() {
         { println(toString(both((Int x) => x * 2)(list[1, 2])));
           println(toString(map((Int x) => x + 1)(list[1, 2]))); }";
     prints(source, "list[2,4]\nlist[2,3]\n");
-    // It passes its own argument on, so the types are the same.
+    // A recursive call passes on the functions of the outer call, so its types must be the same.
     let source = source.replace("Cons(f(x), both(xs))", "Cons(f(x), both(list[True]))");
     assert_eq!(first_code(&source), "A0220");
 }

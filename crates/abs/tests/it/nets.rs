@@ -1,5 +1,5 @@
-//! A net of an actor program represents exactly its traces, whatever the order in which it was
-//! built.
+//! Tests that a net of an actor program represents exactly the traces of the program, whatever the
+//! order of the tests from which it is built.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -117,11 +117,11 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
         }
         return None;
     }
-    // Explorers distinguish objects of one cog; nets sometimes do not.
+    // Explorers distinguish the objects of a cog, and nets in some programs do not.
     let mut explored = Machine::new(code(source, set), 1_000_000);
     let explored = self::truth(&mut explored)?;
     assert_eq!(explored.finals, truth.finals, "{what}");
-    // If an object could die, explorers order more steps.
+    // In an explorer, steps are also ordered because an object might die.
     let fewer = explored.traces.len() < truth.traces.len();
     assert!(!fewer || source.contains("new local"), "{what}");
     let mut tests = [0; 3];

@@ -1,4 +1,4 @@
-//! Random actor programs: every engine must find what brute force finds.
+//! Tests random actor programs: every engine must find what brute force finds.
 //!
 //! A few hundred programs run with the other tests. For more: `MAZURKA_PROGRAMS=10000 cargo test
 //! --release -p mazurka-abs --test it random::`; `MAZURKA_SEED` sets the first seed.

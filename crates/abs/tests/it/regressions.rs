@@ -1,4 +1,4 @@
-//! Minimal programs for defects that were found by trying to mislead the tool.
+//! Tests minimal programs for defects that were found by attempts to mislead the tool.
 
 use crate::common::{explore, machine};
 use mazurka_abs::{Machine, Observed, Settings, load};
@@ -106,7 +106,7 @@ fn a_recovery_block_that_names_false_assertions_handles_them() {
     for source in others.map(source).iter().chain([&thrown]) {
         assert!(!found(source).failures.is_empty(), "{source}");
     }
-    // Where the exception is received, it is a failure again.
+    // In the task that takes the value of the future, the exception is a failure again.
     let taken = named.replace("await c!m();", "Fut<Unit> f = c!m(); f.get;");
     assert_eq!(found(&taken).failures.len(), 1);
 }
@@ -228,7 +228,7 @@ fn synonyms_that_double_are_given_up_at_once() {
         format!("module A; type T0 = Int; {synonyms} def Int f(T39 x) = 1; {{ {main} }}")
     };
     assert_eq!(mistake(&source("")).0, "A0112");
-    // An infinite one is reported as such.
+    // A type that contains itself is reported as infinite.
     assert_eq!(mistake("module A; type T = Pair<T, T>; { }").0, "A0211");
     let few = "module A; type T = Pair<Int, Int>; type U = Pair<T, T>; def Int f(U x) = 1; { }";
     assert!(load(few, &Settings::default()).is_ok());
@@ -241,7 +241,8 @@ fn large_quotients_and_shared_parts_do_not_take_for_ever() {
     let mut one = machine(quotients, &[]);
     finish(&mut one);
     assert_eq!(one.status(ProcessId(0)), Status::Lost);
-    // Within the bounds, the limit on one step bounds the number of large quotients.
+    // Each quotient is small enough, but the limit on one step bounds the number of large
+    // quotients.
     let many = "module A; { Rat r = 1; Int i = 1; while (True) { r = r + 1 / i; i = i + 1; } }";
     let mut one = machine(many, &[]);
     finish(&mut one);
@@ -265,7 +266,7 @@ fn large_quotients_and_shared_parts_do_not_take_for_ever() {
         shown.len()
     );
     assert_eq!(found(&field).seen.observed.len(), 2);
-    // The same with an object in the parts. All parts are searched for it.
+    // The same with an object in the parts, all of which are searched for it.
     let with_objects = "module A; interface I { Unit m(); } data N = Z(I i) | S(N, N);
         def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
         class C implements I { N z = Z(null); Unit m() { I i = new C(); z = p(Z(i), 50); } }
@@ -468,7 +469,7 @@ fn values_that_are_known_are_those_of_their_arguments() {
           }
         }";
     assert!(found(source).failures.is_empty());
-    // Time is not an argument.
+    // A function that reads the time may have different values for the same arguments.
     let timed = "module A;
         def Rat later(Int n) = if n <= 0 then timeValue(now()) else later(n - 1);
         { Rat a = later(50); duration(1); Rat b = later(50); assert a == 0 && b == 1; }";

@@ -90,7 +90,7 @@ impl SmallProgram {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Mode {
-    /// Wants its cog: it has not started, or was suspended.
+    /// Waits for its cog: it has not started, or was suspended.
     Pending,
     /// Awaits a future without the cog.
     Awaits(usize),
@@ -573,7 +573,7 @@ fn steps_of_many_statements_lead_to_the_same_endings() {
     let first = number("MAZURKA_SEED", 1);
     let mut compared = 0;
     for seed in first..first + programs {
-        // Neighbouring seeds must not give similar programs.
+        // Mix the seed, so that neighbouring seeds do not give similar programs.
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..4 {
             random.below(2);

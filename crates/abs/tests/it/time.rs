@@ -1,4 +1,5 @@
-//! Timed ABS: time passes only if no task can continue.
+//! Tests timed ABS: time passes only if no task can continue, and durations take all relevant
+//! times.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +132,7 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     assert!(leaves_out("Int k = 3; duration(k, k + 1);", SAY));
     assert!(leaves_out("duration(random(3), random(3));", SAY));
     assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
-    // This is not a multiple of any known unit.
+    // This bound may not be a multiple of any unit.
     assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
 }
 

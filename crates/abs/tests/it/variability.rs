@@ -1,4 +1,4 @@
-//! Traits, deltas, product lines and products. The flattened programs are run.
+//! Tests traits, deltas, product lines and products. The tests run the flattened programs.
 
 use std::sync::Arc;
 
@@ -225,7 +225,7 @@ fn deltas_in_curly_brackets_belong_to_the_module_around_them() {
     );
     prints(&uses, Some("P"), "5\n");
     refused(&uses, None, "A0201", 19);
-    // Only in that case does the main block follow deltas.
+    // A main block may follow deltas only if they belong to modules.
     refused("module M; delta D; { skip; }", None, "A0105", 1);
     let open = OLD.replace("  removes class Gone\n}\n", "  removes class Gone\n");
     refused(&open, None, "A0110", 13);
@@ -283,7 +283,7 @@ fn a_product_is_one_of_its_feature_model() {
     ] {
         allowed(one, product, yes);
     }
-    // A feature that is only in the model is part of it, and so is an extension.
+    // An extension adds features and constraints to the model.
     let extended = "root R { group allof { opt A, opt B } } extension A { require: B; }";
     allowed(extended, "A", false);
     allowed(extended, "A, B", true);

@@ -1,5 +1,6 @@
-//! Wrong programs, and the messages about them. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test
-//! it wrong::` writes the current messages; read them before you keep them.
+//! Tests the messages about wrong programs. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it
+//! wrong::` writes the current messages into the expected files; read the difference before you
+//! commit it.
 
 use std::fmt::Write;
 use std::fs;
@@ -260,8 +261,8 @@ fn settings(source: &str) -> Settings {
     settings
 }
 
-/// Returns the programs of which an example of the documentation may be a part: a program itself,
-/// declarations of a module, or statements of its main block.
+/// Returns the programs that an example of the documentation may be a part of. The example may be a
+/// whole program, declarations of a module, or statements of a main block.
 fn completed(example: &str) -> [String; 3] {
     [
         example.to_owned(),

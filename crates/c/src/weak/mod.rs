@@ -16,9 +16,9 @@
 //! - *Before the first thread is started* nothing is an event: the content of memory at that time
 //!   is the initial value of the locations, unless inputs are chosen before (`eager`).
 //! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
-//!   the same again if it read the same values again. The engine chooses the first read of the
-//!   round with another value. This read becomes an await; an execution in which an earlier read
-//!   differs belongs to another choice.
+//!   the same again if it read the same values again. So in the next round some read must return
+//!   another value. The engine chooses which read is the first that does. This read becomes an
+//!   await; an execution in which an earlier read differs belongs to another choice.
 //!
 //! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program for the
 //! engine.
@@ -302,7 +302,8 @@ pub(crate) fn take_back() {
 }
 
 impl World {
-    /// Whether accesses are events: a second thread has been started.
+    /// Whether accesses are events: a second thread has been started, or inputs are chosen before
+    /// that (`eager`).
     pub(super) fn counts(&self) -> bool {
         self.started > 1 || self.learned.eager
     }
@@ -452,8 +453,8 @@ fn progress() {
     me.weak_state.leave_round();
 }
 
-/// Checks whether the current thread spins. If it does, chooses the first of its reads that
-/// differs.
+/// Checks whether the current thread spins. If it does, chooses which of its reads is the first to
+/// differ.
 fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
     let world = world();
     if world.me().weak_state.round.open || !world.spins(pc, sp, registers) {
@@ -612,7 +613,8 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
         // before the write.
         if !writes || on_heap {
             let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
-            // Otherwise memory has the value, even if code that is not instrumented has written it.
+            // At other places memory already holds the value, even if code that is not instrumented
+            // has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }
@@ -658,7 +660,8 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     world.me().weak_state.parts = inside;
     for at in 0..count {
         let (cell, (start, _)) = self::world().me().weak_state.parts[at];
-        // Removes the waiting threads, so that a later use of the freed object is detected.
+        // With this value, threads that wait for a lock or a semaphore continue, and their use of
+        // the freed object is detected.
         let value = i64::from(self::world().cells[cell as usize].semaphore);
         let action = Action::Write {
             loc: Loc(cell),

@@ -21,13 +21,14 @@ use crate::{SearchStop, access};
 /// The change of an object's number by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectUpdate {
-    /// Replaces the first value by the second. If the number differs, waits or does nothing.
+    /// Replaces the first value by the second. If the number is not the first value, waits (`true`)
+    /// or does nothing.
     FromTo(Value, Value, bool),
-    /// Decrements the number unless it is 0. If it is 0, waits or does nothing.
+    /// Decrements the number unless it is 0. If it is 0, waits (`true`) or does nothing.
     Down(bool),
     /// Adds this number.
     By(Value),
-    /// Adds one reader unless there is a writer, which is -1.
+    /// Adds one reader. While a writer holds the lock (-1), waits (`true`) or does nothing.
     Reader(bool),
     /// Waits until the number is not 0.
     NotZero,

@@ -1,5 +1,5 @@
-//! The end of the process is a step: the first one counts, and what other threads do after it is
-//! not observed.
+//! The end of the process is a step. Only the first end counts, and what other threads do after it
+//! is not observed.
 
 use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
 

@@ -3,7 +3,7 @@
 use crate::support::{ExploreOptions, Findings, explore, has_compiler};
 
 const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
-    #include <stdlib.h>\n#include <stdio.h>\n#include <string.h>\n#include <assert.h>\n\
+    #include <stdlib.h>\n#include <errno.h>\n#include <wchar.h>\n#include <stdio.h>\n#include <string.h>\n#include <assert.h>\n\
     #include <threads.h>\n#line 1\n";
 
 fn found(body: &str) -> Findings {
@@ -48,6 +48,53 @@ fn races_have_both_places() {
     assert!(relaxed("relaxed").says("data race on `x`"));
     let copied = two("char a[64], b[64];", "memcpy(a, b, 64);", "a[40] = 1;", "");
     assert!(copied.says("data race on `a+40`"), "{copied:?}");
+    for (one, race) in [
+        ("wmemset(w, 1, 4);", "w+8"),
+        ("wmemcpy(w, other, 4);", "w+8"),
+        ("wmemmove(w, w + 1, 3);", "w+8"),
+        ("assert(wmemcmp(w, other, 4) == 0);", "w+8"),
+        ("assert(wmemchr(w, 1, 3));", "w+8"),
+        ("assert(wcslen(w) == 0);", "w"),
+        ("assert(wcscmp(other, w) == 0);", "w"),
+    ] {
+        let at = if race == "w" { 0 } else { 2 };
+        let wide = two("wchar_t w[8], other[8];", one, &format!("w[{at}] = 1;"), "");
+        assert!(
+            wide.says(&format!("data race on `{race}`")),
+            "{one} {wide:?}"
+        );
+    }
+}
+
+/// The functions for wide characters do what those of the C library do.
+#[test]
+fn wide_characters_are_as_in_the_library() {
+    if !has_compiler() {
+        return;
+    }
+    let right = found(
+        "int main(void) { wchar_t a[8] = {5, -1, 7, 0}, b[8]; wmemcpy(b, a, 4);\n\
+         assert(wmemcmp(a, b, 4) == 0); assert(wcslen(a) == 3); assert(wcscmp(a, b) == 0);\n\
+         b[1] = 2; assert(wcscmp(a, b) < 0); assert(wcscmp(b, a) > 0);\n\
+         assert(wmemcmp(b, a, 4) > 0); assert(wmemchr(a, 7, 4) == a + 2);\n\
+         assert(!wmemchr(a, 9, 4)); wmemmove(a + 1, a, 3); assert(a[1] == 5 && a[2] == -1 && a[3] == 7);\n\
+         wmemmove(a, a + 1, 3); assert(a[0] == 5 && a[2] == 7);\n\
+         wmemset(a, 3, 2); assert(a[0] == 3 && a[1] == 3 && a[2] == 7); return 0; }",
+    );
+    assert!(right.is_right(), "{right:?}");
+}
+
+/// Each thread has its own `errno`.
+#[test]
+fn errno_is_local_to_a_thread() {
+    if !has_compiler() {
+        return;
+    }
+    let set =
+        |value: u32| format!("errno = {value}; atomic_fetch_add(&x, 1); assert(errno == {value});");
+    let right = two("atomic_int x;", &set(3), &set(4), "assert(errno == 0);");
+    assert!(right.is_right(), "{right:?}");
+    assert_eq!(right.executions, 2);
 }
 
 /// Accesses of a thread to its own stack are recorded only once another thread accesses it. Those

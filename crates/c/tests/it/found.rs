@@ -112,7 +112,7 @@ fn what_is_printed_is_read_and_ordered() {
     assert_eq!(observed(&both), 2);
 }
 
-/// One of the results alone is observed.
+/// Only one of the results is observed.
 #[test]
 fn variables_are_observed_by_name() {
     if !has_compiler() {

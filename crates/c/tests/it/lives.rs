@@ -29,7 +29,7 @@ fn right(body: &str) {
     }
 }
 
-/// Both find a failure; interleavings say this.
+/// Both must find a failure, and that of the interleavings must contain these words.
 #[track_caller]
 fn wrong(body: &str, words: &str) {
     let [found, weak] = both(body);

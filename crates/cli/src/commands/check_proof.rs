@@ -69,7 +69,7 @@ fn read_and_check(
     };
     let path = args.file.as_ref().unwrap_or(&first.program.file);
     let program = load_maz(path, &first.program.set, CANNOT)?;
-    // Reading the proof has used a part of the time.
+    // Reading the proof has used a part of the time limit.
     let options = Options {
         solver: solver(&args.solver)?,
         limits: Limits {

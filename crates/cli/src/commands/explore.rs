@@ -286,7 +286,7 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         return draw(args, &program, algorithm, &options);
     }
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
-    // A browser has no file system, and the page does not offer these flags.
+    // In a browser there are no files, and the page does not offer these flags.
     let (save, tests_folder) = if cfg!(target_family = "wasm") {
         (None, None)
     } else {
@@ -337,7 +337,8 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     }
     match &args.certificate {
         Some(path) => {
-            // Nondeterminism is not a violation here.
+            // In `explore` different results are no violation, so the certificate is about the
+            // other kinds.
             options.counted = Some(program.counted(&options).and(Kinds::FAULTS));
             certify(&program, (&record, path), &options, exit)
         }
@@ -373,7 +374,8 @@ fn checkpoint(path: &Path) -> Result<Checkpoint, String> {
     checkpoint.map_err(|error| format!("`{name}`: {error}"))
 }
 
-/// Explores, from a checkpoint if there is one, and saves checkpoints. Returns how to continue.
+/// Explores, from a checkpoint if there is one, and saves checkpoints. Also returns a sentence that
+/// says how to continue.
 fn explore_with_checkpoints(
     args: &ExploreArgs,
     path: &Path,
@@ -425,9 +427,9 @@ struct CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Saves a checkpoint. If that fails, a later one may succeed, and a failure of the last one is
-    /// reported after the result. But a search may take days, so the first failure is reported
-    /// immediately.
+    /// Saves a checkpoint. If this fails, a later attempt may succeed, and a failure of the last
+    /// attempt is reported after the result. The first failure is also reported immediately,
+    /// because the search may take days.
     fn save(&mut self, path: &Path, checkpoint: &Checkpoint) {
         let saved = checkpoint_text(checkpoint)
             .and_then(|text| files::save_for_now("the checkpoint", path, &text));
@@ -502,7 +504,8 @@ fn draw(
     })
 }
 
-/// Reports why a search that made a picture has no verdict: the picture does not show it.
+/// Reports why a search that made a picture has no verdict, because the picture does not show the
+/// reason.
 fn say_what_is_open(record: &Record, options: &Options) {
     if record.verdict == Verdict::Inconclusive {
         let view = plain(view(&options.limits));

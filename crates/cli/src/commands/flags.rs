@@ -1,7 +1,7 @@
-//! The command `flags`: prints the table of commands and flags for the page. The page, `serve` and
-//! the command line share this one table, which is made from the definitions of the flags.
-//! [`OFFERED`] lists the flags that a page may use: none of them names a file, a program, a solver
-//! or a machine.
+//! The command `flags`: prints the table of commands and flags that the page and `serve` offer. The
+//! table is made from the definitions of the command line, so there is only one list of flags.
+//! [`OFFERED`] lists the flags that a page may use: none of them names a file, a program to
+//! execute, a solver or a computer.
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use serde::Serialize;
@@ -90,7 +90,8 @@ struct OfferedCommand {
     name: String,
     about: String,
     flags: Vec<OfferedFlag>,
-    /// Flags that this build always uses; a command line needs them for the same result.
+    /// Flags that this build always uses. On the command line they must be given for the same
+    /// result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     always: Vec<&'static str>,
 }

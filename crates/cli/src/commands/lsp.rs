@@ -38,7 +38,9 @@ impl Environment for Files {
     fn specification(&self, program: &Program) -> Result<Option<Arc<Program>>, String> {
         specification(program).map_err(|refusal| match refusal {
             Refusal::Message(text) => text,
-            Refusal::Program { mistakes, .. } => format!("`{}` has mistakes", mistakes.file),
+            Refusal::Program { mistakes, .. } | Refusal::NotCompiled { mistakes, .. } => {
+                format!("`{}` has mistakes", mistakes.file)
+            }
             Refusal::Done(_) => "the specification cannot be read".to_owned(),
         })
     }

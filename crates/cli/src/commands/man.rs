@@ -22,7 +22,8 @@ pub(crate) struct ManArgs {
 
 /// Writes the pages.
 pub(super) fn man(args: &ManArgs) -> Result<Exit, Refusal> {
-    let mut cli = Cli::command();
+    // `help` has no pages: each command has its own.
+    let mut cli = Cli::command().disable_help_subcommand(true);
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();
         let rendered = clap_mangen::Man::new(cli).render(&mut page);

@@ -1,5 +1,5 @@
-//! The commands. Each has a file with its flags, its help and its code; this module has the common
-//! parts.
+//! The commands. Each has a file with its flags, its help and its code. This module defines
+//! [`Cli`], dispatches to the commands, and has the parts that they share.
 
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -232,6 +232,16 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         match refusal {
             Refusal::Done(exit) => return exit,
             Refusal::Message(text) => output::complain(&text),
+            Refusal::NotCompiled { mistakes, text } => {
+                output::complain(&text);
+                let format = cli.command.format();
+                if format == Format::Json {
+                    return print_mistakes(&mistakes);
+                }
+                if let Some(text) = exchanged_mistakes(&mistakes, format) {
+                    return output::print_raw(&text, Exit::BadInput);
+                }
+            }
             Refusal::Program { mistakes, source } => {
                 let format = cli.command.format();
                 if format == Format::Json {
@@ -337,12 +347,17 @@ fn print_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// The reason why a command did not do its work, usually bad input.
+/// Why a command has no result of its own: usually bad input.
 pub(crate) enum Refusal {
     /// Another process did the work and showed the result.
     Done(Exit),
     /// An error message.
     Message(String),
+    /// The errors of a compiler, and its whole output.
+    NotCompiled {
+        mistakes: Box<MistakesRecord>,
+        text: String,
+    },
     /// The mistakes of a program, and its text.
     Program {
         mistakes: Box<MistakesRecord>,

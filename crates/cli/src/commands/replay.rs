@@ -156,7 +156,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
                     program: Some(&program),
                     ..Shown::default()
                 };
-                // A run without a violation is not evidence, so only the recording has it.
+                // The run of a record without a violation is not among the witnesses, so it is
+                // taken from the recording.
                 let whole = Replayed {
                     record: &record,
                     run: recording.run.as_ref(),

@@ -190,7 +190,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         let picture = |format| lanes(&Lanes::of_run(record, one), format);
         Ok(match format {
             Format::Chart => mazurka_report::chart(record, run).ok_or_else(no_chart)?,
-            // A chart of messages shows more than lanes, so it is preferred if there are messages.
+            // For actors a chart of messages shows more than lanes.
             Format::Svg => {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }

@@ -81,7 +81,8 @@ pub(super) struct SamplingArgs {
 }
 
 impl SamplingArgs {
-    /// Applies these flags to an engine, which `flag` has named. Fails if they do not belong to it.
+    /// Applies these flags to an engine. Fails if they do not belong to it; the error names the
+    /// flag `flag`, with which the user has chosen the engine.
     pub(super) fn applied(&self, flag: &str, engine: Algorithm) -> Result<Algorithm, String> {
         let (name, drawn) = (engine.name(), engine.sample());
         if drawn.is_none() && self.seed.is_some() {

@@ -50,7 +50,7 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
         RecordingError::Version { .. } => format!("`{}`: {error}", args.record),
     })?;
     let record = &recording.record;
-    // The record also has the fields that its command added.
+    // Keep the fields that only the command of the record knows.
     let whole: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     show(&whole, record.verdict.into(), &args.output, |format| {
         Ok(match format {
@@ -68,19 +68,25 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Returns the text of the command that made the record, if the record has all of it. Otherwise the
-/// text says what is missing.
+/// Returns the text that the command which made the record has shown, as far as the record contains
+/// the data for it. The text says what is missing.
 fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
     let record = &recording.record;
+    let ready = whole["ready"].as_array().into_iter().flatten();
+    let ready: Vec<String> = ready
+        .filter_map(|process| process.as_str().map(str::to_owned))
+        .collect();
     let run = recording.run.as_ref().map(|run| OneRun {
         seed: whole["seed"].as_u64(),
+        ready: &ready,
         ..OneRun::new(run)
     });
     match (record.command.as_str(), run) {
+        ("check" | "replay" | "cargo test", _) => mazurka_report::verdict(record, view),
         ("explore" | "sample", _) => mazurka_report::table(record, view),
         ("run", Some(run)) => mazurka_report::run(record, run, view),
-        ("run" | "reach" | "compare" | "unfold" | "permute", run)
-        | ("symbolic" | "condition" | "repair" | "orders" | "prove", run) => {
+        // The commands with answers of their own, and those of later versions.
+        (_, run) => {
             let verdict = match record.verdict {
                 Verdict::Verified => "verified",
                 Verdict::Violated => "violated",
@@ -97,6 +103,5 @@ fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
             }
             text
         }
-        _ => mazurka_report::verdict(record, view),
     }
 }

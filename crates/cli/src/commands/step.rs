@@ -1,4 +1,5 @@
-//! The command `step`: a dialogue about one execution.
+//! The command `step`: a dialogue about one execution. It reads lines such as `next`, `back 2` or
+//! the name of a process, gives them to a `Stepper` of the library, and prints the new state.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
@@ -195,7 +196,8 @@ impl Dialogue<'_, '_> {
             }
             let line = read_line().map_err(|e| format!("cannot read standard input: {e}"))?;
             if line.is_none() && prompts {
-                // The terminal's next output starts on a new line.
+                // End the line of the prompt, so that the next output of the terminal starts on a
+                // new line.
                 println!();
             }
             answer = line.and_then(|line| self.answer(&line));
@@ -203,7 +205,7 @@ impl Dialogue<'_, '_> {
         Ok(Exit::Verified)
     }
 
-    /// Executes a line and returns the answer; `None` ends the dialogue.
+    /// Executes a line and returns the answer, or `None` if the dialogue ends.
     fn answer(&mut self, line: &str) -> Option<String> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let done = match self.command(word) {
@@ -215,8 +217,8 @@ impl Dialogue<'_, '_> {
         Some(done.unwrap_or_else(|problem| format!("{problem}\n")))
     }
 
-    /// Returns the command that a word names. A single letter that is the name of a process is not
-    /// a command.
+    /// Returns the command that a word names. If a single letter is also the name of a process, it
+    /// means the process.
     fn command(&self, word: &str) -> Option<&'static str> {
         let mut names = COMMANDS.iter().map(|&(name, ..)| name);
         if let Some(name) = names.clone().find(|&name| name == word) {
@@ -312,7 +314,8 @@ impl Dialogue<'_, '_> {
         Ok(format!("saved; replay with: mazurka replay {name}\n"))
     }
 
-    /// Shows the steps after the first `known` steps, and why there are no more.
+    /// Returns the steps after the first `known` ones as text, and if there are no further steps,
+    /// the reason.
     fn show_steps(
         &mut self,
         known: usize,
@@ -424,7 +427,7 @@ fn help() -> String {
 
 fn print_prompt(steps: usize) {
     let mut out = io::stdout().lock();
-    // If this cannot be written, the next answer cannot either, and that ends the dialogue.
+    // If this fails, writing the next answer fails too, which ends the dialogue.
     let _ = write!(out, "{steps}> ").and_then(|()| out.flush());
 }
 

@@ -63,10 +63,10 @@ pub(crate) struct TableArgs {
     #[arg(long, value_enum)]
     command: Option<Experiment>,
     /// An engine, for --command explore (repeatable) [default: optimal]
-    #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL))]
+    #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL), value_delimiter = ',')]
     algorithm: Vec<Algorithm>,
     /// A net, for --command unfold and reach (repeatable) [default: contextual]
-    #[arg(long, value_name = "NET", value_parser = net())]
+    #[arg(long, value_name = "NET", value_parser = net(), value_delimiter = ',')]
     net: Vec<NetKind>,
     /// Which symbolic states are merged, for --command symbolic (repeatable) [default: canonical]
     #[arg(long, value_name = "FORM", value_parser = reduction(), value_delimiter = ',')]

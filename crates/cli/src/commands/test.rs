@@ -59,7 +59,7 @@ pub(crate) struct TestArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// The result of a model that was not decided before an interruption.
+/// The result of a model that was not decided because the user has interrupted the command.
 const UNDECIDED: Expected = Expected {
     verdict: Verdict::Inconclusive,
     kind: None,
@@ -149,7 +149,7 @@ fn all(
 /// Checks one model in a separate process, so that its memory use and crashes do not affect others.
 fn check_case(mazurka: &Path, folder: &Path, case: &Case, processes: &Workers) -> ModelResult {
     let start = Instant::now();
-    // The prefix `./` prevents that a name that begins with `-` is read as a flag.
+    // With the prefix `./`, a name that begins with `-` is not read as a flag.
     let file = Path::new(".").join(folder).join(&case.file);
     let child = files::below(folder, &file).and_then(|_| {
         let mut command = Command::new(mazurka);
@@ -181,7 +181,7 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case, processes: &Workers) -
                 }
                 (Some(found), None, Some(mazurka_report::sarif(&record)))
             }
-            // Before it explores, a process ends at once.
+            // A process that is interrupted before its search begins prints no record.
             Err(_) if interrupted() => (Some(UNDECIDED), None, None),
             Err(_) => {
                 let problem = complaint(&child.stdout, &child.stderr);

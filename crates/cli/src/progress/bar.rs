@@ -1,4 +1,4 @@
-//! The progress line on a terminal.
+//! The progress line on a terminal, drawn by `indicatif`.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ fn style() -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// The terminal, with the width in `COLUMNS` even if the terminal does not report one.
+/// The terminal as `indicatif` sees it. Its width is that of `COLUMNS`, if this is set.
 #[derive(Debug)]
 struct Screen;
 

@@ -1,5 +1,6 @@
-//! A search by many processes and a real NATS server, all of which are killed at times: `cargo test
-//! -p mazurka-cli --features cluster --test cluster`. Only loopback addresses are used.
+//! Tests a search by many processes and a real NATS server. The tests kill processes and the server
+//! during the search. `cargo test -p mazurka-cli --features cluster --test cluster` runs them. Only
+//! loopback addresses are used.
 
 mod processes;
 
@@ -12,7 +13,7 @@ const FIB: &str = concat!(
     "/../../corpus/maz/fib/program.maz"
 );
 
-/// Published for fib(6), as the corpus says.
+/// The published number of traces of fib(6), which is also in the corpus.
 const TRACES: u64 = 73_789;
 
 /// Returns the arguments of a search that is cut into some hundred parts.
@@ -132,7 +133,7 @@ fn a_message_that_is_deleted_only_delays() {
     let alone = alone(5);
     let Some(nats) = Nats::start(&[]) else { return };
     let coordinator = mazurka(&fib(5, &nats.url));
-    // The order of the whole search is deleted, and later, when it was sent again, all waiting
+    // Delete the order of the whole search. Later, when it was sent again, delete all waiting
     // orders.
     nats.wait_for(0, 1);
     nats.publish("$JS.API.STREAM.MSG.DELETE.mazurka-orders", r#"{"seq":1}"#);

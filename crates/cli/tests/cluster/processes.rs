@@ -1,4 +1,4 @@
-//! The processes of a cluster: each is ended when its handle is dropped.
+//! Starts the processes of a cluster. A process is ended when its handle is dropped.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! ABS programs.
+//! Tests the commands on ABS programs.
 
 use crate::support::mazurka;
 
@@ -95,8 +95,8 @@ fn every_engine_explores_them() {
     }
 }
 
-/// There are too many traces and states to count: only an engine that explores commuting orders
-/// once can decide this program.
+/// This program has too many traces and states to count. Only an engine that explores just one of
+/// several orders of commuting steps can decide it.
 #[test]
 fn a_large_tree_of_actors_is_decided() {
     let args = [
@@ -243,7 +243,7 @@ fn runs_of_actors_are_permuted() {
         assert_eq!(permutations["stuck"], 3, "{result:?}");
         assert_eq!(permutations["recorded"]["schedule"], schedule, "{result:?}");
     }
-    // A witness is a recorded run, too.
+    // The run of a witness can be permuted as well.
     let result = mazurka(&["check", DOOR, "--witness", name]);
     assert_eq!(result.code, 1, "{result:?}");
     let result = mazurka(&["permute", DOOR, "--recorded", name]);

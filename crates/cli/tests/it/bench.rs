@@ -1,4 +1,4 @@
-//! `mazurka bench`.
+//! Tests `mazurka bench`.
 
 use crate::support::mazurka;
 
@@ -79,7 +79,7 @@ fn files_are_measured_in_place_of_the_programs_of_the_papers() {
     assert_eq!(row["program"], format!("{file} N=4"));
     assert_eq!(row["traces"], 24);
     assert!(row["expected"].is_null() && row["peers"] == serde_json::json!([]));
-    // The text is that of the benchmark's program, so its known figures are shown.
+    // This text is that of a program of the benchmark, so the known figures are shown.
     let row = ask("N=9");
     assert_eq!(row["expected"], 362_880);
     assert_eq!(row["traces"], 362_880);

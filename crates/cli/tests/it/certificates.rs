@@ -1,4 +1,4 @@
-//! `check --certificate` and `check-certificate`.
+//! Tests `check --certificate` and `check-certificate`, also with damaged certificates.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn temporal_properties_follow_from_ranks() {
     let result = mazurka(&["check-certificate", file]);
     assert_eq!(result.code, 0, "{result:?}");
     assert!(result.out.contains("no violated property"), "{result:?}");
-    // Without the ranks of the properties, nothing is shown about them.
+    // Remove the ranks, with which the certificate shows the temporal properties.
     let bytes = fs::read(file).expect("it was saved");
     let evidence = bytes.len() - 1;
     fs::write(file, &bytes[..evidence]).expect("a file");
@@ -126,8 +126,8 @@ fn evidence_without_a_run_is_rejected() {
     let result = with_input(&["check", "-", "--certificate", file], writers);
     assert_eq!(result.code, 0, "{result:?}");
     let mut bytes = fs::read(file).expect("it was saved");
-    // A tree of two runs of two steps: eight bytes and the end of the root, after the byte with
-    // their number. One run has four.
+    // The evidence is a tree of two runs with two steps each: a byte with the length, eight bytes
+    // for the runs, and one for the end of the root. Shorten it to one run, which has four bytes.
     let at = bytes.len() - 10;
     assert_eq!(bytes[at], 9, "{bytes:?}");
     bytes[at] = 4;

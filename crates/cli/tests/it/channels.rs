@@ -46,7 +46,7 @@ fn programs_within_the_limit_are_decided() {
         process { for i in 1..4 { c ! i } }
         process { let x = 0; for i in 0..3 { c ? x; s := s + x } }";
     assert_eq!(with_input(&["check", "-"], sum).code, 0);
-    // A failure is real, whatever other runs send.
+    // A failure counts, even if other runs exceed the limit.
     let fails = "chan c[..2]: int process p { c ! 1; c ! 2; c ! 3; error }
         process q { let x = 0; for i in 0..3 { c ? x } }";
     let result = with_input(&["check", "-"], fails);

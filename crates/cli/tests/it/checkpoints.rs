@@ -1,4 +1,4 @@
-//! `explore --checkpoint` and `--resume`, as a user sees them.
+//! Tests `explore --checkpoint` and `--resume`: interrupted searches, and damaged checkpoints.
 
 use crate::support::{command, run_command};
 

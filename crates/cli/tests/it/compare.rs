@@ -1,4 +1,4 @@
-//! `compare`: its answers and its refusals.
+//! Tests the answers and the refusals of `compare`.
 
 use tempfile::TempDir;
 
@@ -30,14 +30,14 @@ fn unknown_values_are_the_same_in_both() {
     assert_eq!(record["difference"]["run"]["inputs"][0]["value"], "3");
     let result = compare(N, &other, &["--set", "n=4"]);
     assert_eq!(result.code, 0, "{result:?}");
-    // The value of an input that only the other program has is shown.
+    // The answer shows the value of an input even if only the other program reads it.
     let asks = "var x: int = 0  process { let a = input(bool); if a { x := 1 } }";
     let chooses = "var x: int = 0  process { x := choose(0..2) }";
     let result = compare(asks, chooses, &[]);
     assert_eq!(result.code, 1, "{result:?}");
     assert!(result.out.contains("for 0#0 = "), "{result:?}");
     assert_eq!(compare(chooses, asks, &["--within"]).code, 0);
-    // `requires` counts.
+    // The `requires` of a program restricts its outcomes.
     let fewer = format!("{N} requires n > 0");
     assert_eq!(compare(N, &fewer, &["--within"]).code, 0);
     assert_eq!(compare(&fewer, N, &["--within"]).code, 1);

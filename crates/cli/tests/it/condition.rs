@@ -1,4 +1,4 @@
-//! `condition`: its answers and its refusals.
+//! Tests the answers and the refusals of `condition`.
 
 use crate::support::{CommandResult, mazurka, with_input};
 
@@ -39,7 +39,7 @@ fn discarded_values_are_separate() {
     let record = ask(asks, "failure", &[]).json();
     assert_eq!(record["all_discarded"], "0#0 <= 0");
     assert_eq!(record["holds"], "0#0 == 5");
-    // Values for which all runs are discarded are not examined.
+    // The formulas need not exclude the values for which all runs are discarded.
     assert_eq!(record["fails"], "0#0 != 5");
 }
 

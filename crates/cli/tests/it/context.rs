@@ -1,4 +1,4 @@
-//! `explore --algorithm context`.
+//! Tests `explore --algorithm context`.
 
 use crate::support::mazurka;
 

@@ -1,4 +1,4 @@
-//! `cover e`: conditions that must be reachable.
+//! Tests `cover e`: conditions that some run must reach.
 
 use crate::support::with_input;
 

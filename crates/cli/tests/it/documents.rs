@@ -1,4 +1,4 @@
-//! The examples in the documents show the real output.
+//! Tests that the examples in the documents show the real output of the commands.
 
 use crate::support::{mazurka, root, with_input};
 

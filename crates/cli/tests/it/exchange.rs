@@ -1,5 +1,5 @@
-//! `--format sarif`, `junit`, `github`, `itf`, `csv` and `markdown`: valid for their readers, and
-//! consistent with the record.
+//! Tests `--format sarif`, `junit`, `github`, `itf`, `csv` and `markdown`: the output is valid for
+//! its readers, and agrees with the record.
 
 use serde_json::Value;
 
@@ -317,7 +317,7 @@ fn itf_reconstructs_states_from_the_last_one() {
         serde_json::json!([[number(1), number(2)], [number(9), number(4)]])
     );
     assert_eq!((&last["e"], &last["m.ok"][0]), (&"B".into(), &false.into()));
-    // A run has a trace, too, and a lasso has a loop.
+    // `run` writes a trace as well, and an infinite run has a `loop`.
     let result = mazurka(&[
         "run",
         "examples/counter.maz",

@@ -1,4 +1,4 @@
-//! The exit codes.
+//! Tests the exit codes of the commands.
 
 use crate::support::{command, mazurka, run_command, with_input};
 
@@ -33,7 +33,7 @@ fn violated_is_1() {
     }
 }
 
-/// The models of `examples/` that are right, and wrong with `--set BUG=1`.
+/// Models of `examples/` that are verified as they are, and violated with `--set BUG=1`.
 #[test]
 fn the_planted_bugs_of_the_examples_are_found() {
     for (name, kind) in [

@@ -1,4 +1,4 @@
-//! A file that cannot be written does not lose the result.
+//! Tests that a file which cannot be written is reported, and does not hide the result.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn bad_places(folder: &TempDir) -> Vec<PathBuf> {
     places.push(here.join("taken"));
     #[cfg(target_os = "linux")]
     {
-        // A link, so that a defect would replace the link and not the device.
+        // Use a link, so that a defect of the test would replace the link and not the device.
         let full = here.join("full");
         std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
         places.push(full);
@@ -113,7 +113,7 @@ fn a_file_that_cannot_be_written_loses_no_result() {
         for place in places {
             let ended = run_command(command().args(args).arg(&place), program);
             match code {
-                // A checkpoint that was not needed in the end.
+                // The search was finished, so it needed no checkpoint.
                 0 => assert_eq!(
                     (ended.code, ended.out.contains(result)),
                     (0, true),

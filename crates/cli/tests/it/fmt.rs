@@ -1,4 +1,4 @@
-//! `mazurka fmt`: its output, its refusals and its messages.
+//! Tests the output, the refusals and the messages of `mazurka fmt`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `--format html`: the page contains the record and the pictures, and loads nothing.
+//! Tests `--format html`: the page contains the record and the pictures, and loads no other files.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Programs in several files.
+//! Tests programs that include other files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

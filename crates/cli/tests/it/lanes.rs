@@ -1,4 +1,4 @@
-//! Runs as pictures: `run`, `check` and `replay` with `--format svg` and `dot`.
+//! Tests the pictures of runs: `run`, `check` and `replay` with `--format svg` and `dot`.
 
 use std::collections::BTreeSet;
 
@@ -319,7 +319,7 @@ fn the_corpus_is_drawn() {
         let json = mazurka(&[&run[..], &["json"]].concat());
         let result = mazurka(&[&run[..], &["svg"]].concat());
         if json.code == 3 {
-            // Its initial values must be given.
+            // The program requires initial values that the user must give.
             assert!(
                 json.err.contains("requires") && result.out.is_empty(),
                 "{json:?}"

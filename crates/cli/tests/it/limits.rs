@@ -1,4 +1,4 @@
-//! Limits are respected, quickly, and named in the answer.
+//! Tests that every limit ends the work soon, and that the answer names it.
 
 use std::time::{Duration, Instant};
 
@@ -157,7 +157,7 @@ fn time_within_a_step() {
     ] {
         let limits = ["-", "--max-local", "20000000", "--time-limit", "0.1"];
         let program = match command {
-            // With an input.
+            // `check` uses terms only if the program has an unknown value.
             ["check"] => SLOW_STEP.replace("x := p", "let v = input(); x := p"),
             _ => SLOW_STEP.to_owned(),
         };
@@ -170,7 +170,7 @@ fn time_within_a_step() {
 
 #[test]
 fn memory_within_a_step() {
-    // It writes tens of millions of times, to few places.
+    // The step writes tens of millions of times, to few places.
     let program = "var x: int = 0 var a: int[9] = 0
         process { for k in 0..2 { x := k; let i = 0; while i < 6000000 { i := i + 1 } } }";
     let limits = ["--max-local", "20000000", "--memory-limit", "100M"];

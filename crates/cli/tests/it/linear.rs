@@ -1,5 +1,5 @@
-//! `op` and `spec object`: verdicts, evidence, and the answers of commands that do not support
-//! them.
+//! Tests linearizability (`op` and `spec object`): verdicts, evidence, and the answers of commands
+//! that do not support it.
 
 use crate::support::{mazurka, with_input};
 
@@ -32,7 +32,7 @@ fn the_scope_names_clients_and_operations() {
     assert_eq!(record["object"]["clients"], 2);
     assert_eq!(record["object"]["operations"], 2);
     assert_eq!(record["object"]["calls"], 3);
-    // If its violation does not count, linearizability is not mentioned.
+    // If violations of linearizability do not count, the text does not mention it.
     let other = with_input(&["check", "-", "--property", "deadlock"], &counter(WRONG));
     assert_eq!(other.code, 0, "{other:?}");
     assert!(!other.out.contains("linearizable:"), "{other:?}");
@@ -61,7 +61,7 @@ fn a_history_is_shown_and_replayed() {
     for words in ["call add(1)", "; return 0", "replay with: "] {
         assert!(found.out.contains(words), "{words}: {found:?}");
     }
-    // No name that is not in the source.
+    // The text shows no hidden names.
     assert!(!found.out.contains('$'), "{found:?}");
 
     let file = std::env::temp_dir().join(format!("linear-{}.maz", std::process::id()));
@@ -107,7 +107,7 @@ fn time_orders_the_operations_of_different_clients() {
         add["returned"].as_u64() < get["called"].as_u64(),
         "{history:?}"
     );
-    // If it is called before the `add` has ended, it may see the old value.
+    // A `get` that is called before the `add` has ended may see the old value.
     let text = stale.replace("{ return 0 }", "{ await x < 1; return 0 }");
     let found = with_input(&["check", "-", "--property", "linearizable"], &text);
     assert_eq!(found.code, 0, "{found:?}");
@@ -129,7 +129,7 @@ spec object for N clients of K operations {
         with_input(&args, text)
     };
     assert_eq!(check(&[]).code, 0);
-    // With one client it is right, with two it is not: both may see the old value.
+    // With one client the object is correct. With two it is not: both may see the old value.
     assert_eq!(check(&["N=2", "MOST=3"]).code, 1);
     assert_eq!(check(&["K=3", "MOST=3", "FIRST=2"]).code, 0);
 }
@@ -189,7 +189,7 @@ spec object for 2 clients of 1 operation {
   op add(twice: bool): Answer { if open { return Done }; return Late }
 }
 ";
-    // The closer is not part of the specification.
+    // The process that closes is not part of the specification.
     let found = with_input(&["check", "-"], text);
     assert_eq!(found.code, 1, "{found:?}");
     assert!(
@@ -213,7 +213,7 @@ fn commands_without_histories_refuse_them_by_name() {
         assert_eq!(result.code, 3, "{result:?}");
         assert!(result.err.contains("`spec object`"), "{result:?}");
     }
-    // Nets find what the explorers find.
+    // The nets give the same verdicts as the explorers.
     for (add, code) in [(RIGHT, 0), (WRONG, 1)] {
         for net in ["replicated", "stateful"] {
             let result = with_input(&["unfold", "-", "--net", net], &counter(add));

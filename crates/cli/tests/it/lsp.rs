@@ -1,10 +1,9 @@
-//! `mazurka lsp` as an editor starts it.
+//! Tests `mazurka lsp` as a process, started as an editor does.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Writes these payloads with headers, or this text if there are none; returns the exit code and
-/// the output.
+/// Writes these payloads with headers, and then `rest`. Returns the exit code and the output.
 fn serve(payloads: &[&str], rest: &str) -> (Option<i32>, String) {
     let mut server = Command::new(env!("CARGO_BIN_EXE_mazurka"))
         .arg("lsp")

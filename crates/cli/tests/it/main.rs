@@ -1,4 +1,4 @@
-//! Runs the binary as a user does.
+//! Tests the command: each test runs the binary as a user does.
 
 mod abs;
 mod bad_input;
@@ -53,6 +53,6 @@ mod undecided;
 mod unfold;
 mod verdicts;
 mod warnings;
-// The tests of `mazurka-report` use it, too.
+// Shared with the tests of `mazurka-report`.
 #[path = "../../../report/src/wellformed.rs"]
 mod wellformed;

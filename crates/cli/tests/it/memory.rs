@@ -1,4 +1,4 @@
-//! Weak memory models: `--memory`.
+//! Tests the commands under weak memory models (`--memory`).
 
 use crate::support::{mazurka, with_input};
 
@@ -253,7 +253,8 @@ process { let r = y.load(relaxed); assert r != 2 }
         let one = run("1");
         assert_eq!(one["verdict"], "violated");
         if command[0] == "explore" {
-            // The updates in any order, the stores in any order, and what the load reads.
+            // 4! orders of the updates, 4! orders of the stores, and 5 writes that the load may
+            // read.
             assert_eq!(one["executions"], 24 * 24 * 5);
         }
         for jobs in ["2", "3"] {
@@ -572,7 +573,8 @@ fn release_sequences_of_seq_cst_stores() {
     assert_eq!(result.code, 0, "{result:?}");
 }
 
-/// A failure beside a false assumption counts. If failures do not count, the text does not deny it.
+/// A failure counts if a false `assume` does not happen before it. If failures do not count, the
+/// text does not say that there are none.
 #[test]
 fn a_failure_beside_a_false_assumption() {
     let program = "atomicity access var x, y: atomic int = 0
@@ -589,7 +591,8 @@ fn a_failure_beside_a_false_assumption() {
     assert!(!result.out.contains("nothing can go wrong"), "{result:?}");
 }
 
-/// A replay compares every step and the final state; a run without a violation replays, too.
+/// A replay compares every step and the final state. A run without a violation can also be
+/// replayed.
 #[test]
 fn a_replay_compares_everything() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -622,8 +625,8 @@ fn a_replay_compares_everything() {
     assert_eq!(replay(changed).code, 3);
 }
 
-/// A failing event counts once for each past, whatever other processes do. Where interleavings are
-/// explored, its past includes the writes that it overwrites.
+/// A failing event counts once for each set of events that happen before it, whatever other
+/// processes do. In interleavings this set includes the writes that it overwrites.
 #[test]
 fn failing_events_are_counted_once() {
     for (processes, interleaved, weak) in [

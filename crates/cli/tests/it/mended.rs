@@ -1,4 +1,4 @@
-//! Minimal programs for defects that adversarial tests of `check` have found.
+//! Tests minimal programs for defects of `check` that were found by attempts to mislead it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Readable output: names, values, and lines that fit the terminal.
+//! Tests that output is readable: it has names and values, and lines that fit the terminal.
 
 use crate::support::{command, mazurka, run_command, with_input};
 
@@ -177,8 +177,8 @@ fn a_loop_is_for_the_engine_that_merges_states() {
     assert!(deep.out.contains(advice), "{deep:?}");
     let merged = with_input(&["explore", "-", "--algorithm", "stateful"], source);
     assert_eq!(merged.code, 0, "{merged:?}");
-    // Each process has two places, and one has its turn: (await, await) twice, (assign, await) and
-    // (await, assign).
+    // Each process waits or is about to assign. There are four states: both wait, and it is the
+    // turn of the one or the other; or one of the two is about to assign.
     let states = merged.out.lines().find(|line| line.starts_with("  states"));
     let states = states.expect("a row").split_whitespace().nth(1);
     assert_eq!(states, Some("4"), "{merged:?}");

@@ -1,4 +1,4 @@
-//! C programs, compiled and run by the tool.
+//! Tests C programs, which the command compiles and runs.
 
 use std::fs;
 use std::process::Command;
@@ -124,6 +124,17 @@ fn what_cannot_be_done_is_said() {
         code == 3 && err.contains("does not compile") && err.contains("error:"),
         "{err}"
     );
+    // The formats for other tools have the errors, too.
+    for (format, part) in [
+        ("github", "line=1,col="),
+        ("sarif", "\"ruleId\": \"compiler\""),
+        ("json", "\"code\": \"compiler\""),
+        ("junit", "<error"),
+    ] {
+        let (code, out, err) = mazurka(&["check", &broken, "--format", format]);
+        assert!(code == 3 && err.contains("does not compile"), "{err}");
+        assert!(out.contains(part), "{format}: {out}");
+    }
     let (code, _, err) = mazurka(&["explore", &file, "--algorithm", "stateful"]);
     assert!(code == 3 && err.contains("cannot be compared"), "{err}");
     let missing = Command::new(env!("CARGO_BIN_EXE_mazurka"))
@@ -167,7 +178,7 @@ fn examples_are_right_and_wrong() {
         let (code, out, err) = mazurka(&["check", &file, "--", "-DBUG"]);
         assert!(code == 1 && out.contains(wrong), "{name}: {out}{err}");
     }
-    // Also what only weak memory shows.
+    // A defect that only a weak memory model shows.
     let file = repository("examples/c/double-checked.c");
     let (code, out, err) = mazurka(&["check", &file, "--memory", "rc11"]);
     assert!(code == 0 && out.contains("rc11"), "{out}{err}");
@@ -421,8 +432,8 @@ fn leaks_and_different_results_are_found() {
     );
 }
 
-/// The search ends at a deadlock before it learns what would make it start again: a guard, or an
-/// access of another size. The runs that simplify the deadlock meet it.
+/// The search ends at a deadlock before it meets an access that would make it start again: a guard,
+/// or an access of another size. The runs that simplify the deadlock meet this access.
 #[test]
 fn evidence_is_made_without_learning() {
     if !has_compiler() {
@@ -487,7 +498,8 @@ fn the_process_that_runs_a_program_is_confined() {
         let text = |name: &str| String::from_utf8_lossy(&read(name)).into_owned();
         let limits = text("limits");
         let line = |name: &str| limits.lines().find(|line| line.starts_with(name));
-        // No system has this limit by default, and the limit on addresses is set before it.
+        // A limit of 64 files is never the default of a system, so it shows that the process has
+        // set its limits. It sets the one on addresses before.
         let files = line("Max open files").map(str::to_owned);
         if text("cmdline").contains("--native")
             && files.is_some_and(|files| files.split_whitespace().nth(3) == Some("64"))
@@ -547,7 +559,7 @@ fn nothing_runs_on_when_the_tool_is_killed() {
         all.split_whitespace().find(is_native).map(str::to_owned)
     });
     let child = child.expect("the process that runs the program");
-    // It asks for the signal after it has set its limits.
+    // The process asks to be ended with its parent after it has set its limits, so wait for these.
     let limits = format!("/proc/{child}/limits");
     let confined = |text: String| {
         let files = text.lines().find(|line| line.starts_with("Max open files"));
@@ -647,7 +659,8 @@ fn what_ends_or_holds_up_the_tool_is_told() {
     }
 }
 
-/// Which comes first is decided by plain accesses, which are explored in one order only.
+/// Plain accesses decide which of two steps comes first, and these accesses are explored in one
+/// order only.
 #[test]
 fn what_follows_a_data_race_is_not_verified() {
     if !has_compiler() {
@@ -684,7 +697,8 @@ fn what_follows_a_data_race_is_not_verified() {
     assert!(code == 1 && out.contains("deadlock"), "{out}{err}");
 }
 
-/// To initialise a semaphore is not a step, so the search does not know that waiting depends on it.
+/// The initialisation of a semaphore is not a step, so the search does not know that a wait depends
+/// on it.
 #[test]
 fn a_search_ends_where_a_race_makes_a_step_impossible() {
     if !has_compiler() {

@@ -1,4 +1,4 @@
-//! How C programs end: the end of the process, infinite loops, interrupted searches.
+//! Tests how C programs end: by `exit`, in infinite loops, and when a search is interrupted.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -36,7 +36,7 @@ fn the_first_end_gives_the_exit_code() {
         );
         let mut all = vec!["explore", &file];
         all.extend(memory);
-        // Nothing, or t and one of the two exit codes.
+        // There are three results: no output, or `t` with one of the two exit codes.
         let (_, out, err) = mazurka(&all);
         assert!(out.contains("final states      3 "), "{out}{err}");
     }
@@ -121,8 +121,8 @@ fn a_stopped_search_reports_its_findings() {
     }
 }
 
-/// Infinite steps: where no code of the runtime runs, where it runs all the time, and after a
-/// complete execution.
+/// Programs with an infinite step: without any code of the runtime, with code of the runtime in
+/// each round, and after a complete execution.
 const ENDLESS: [&str; 3] = [
     "int main(void) { volatile int p = 0; for (;;) p++; }",
     "int main(void) { for (;;) free(malloc(0)); }",
@@ -180,7 +180,8 @@ fn is_worker(id: &str) -> bool {
     String::from_utf8_lossy(&arguments).contains("--native")
 }
 
-/// Starts a search, interrupts it, and waits for its end. Also returns which process searched.
+/// Starts a search, interrupts it, and waits for its end. Also returns the id of the process that
+/// searched.
 #[cfg(target_os = "linux")]
 fn interrupted(file: &str, group: bool) -> (Option<i32>, String, String) {
     let mut tool = Command::new("setsid");
@@ -190,7 +191,7 @@ fn interrupted(file: &str, group: bool) -> (Option<i32>, String, String) {
     let child = tool.stdout(Stdio::piped()).spawn().expect("the tool");
     let id = child.id();
     let children = format!("/proc/{id}/task/{id}/children");
-    // It handles Ctrl-C as soon as the search begins.
+    // Wait until the process handles Ctrl-C, as it does when the search begins.
     let hears = |worker: &str| {
         let status = fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -249,7 +250,7 @@ fn destructors_run_at_the_end_of_the_program() {
     );
     both(&format!("{last}int main(void) {{ exit(0); }}"), fails);
     both(&format!("{last}int main(void) {{ _Exit(0); }}"), None);
-    // They come after the functions of `atexit`, the one with the greatest priority first.
+    // Destructors run after the functions of `atexit`, the one with the greatest priority first.
     let order = "static int at; static void one(void) { assert(at++ == 1); }\n\
         static void two(void) { assert(at++ == 0); }\n\
         __attribute__((destructor(200))) static void three(void) { assert(at++ == 2); }\n\
@@ -257,13 +258,13 @@ fn destructors_run_at_the_end_of_the_program() {
         int main(void) { atexit(one); atexit(two); return 0; }";
     both(&order.replace("LAST", "3"), None);
     both(&order.replace("LAST", "4"), Some("four: assertion"));
-    // What they register comes after all of them.
+    // A function that a destructor registers runs after all destructors.
     let late = "static int at; static void late(void) { assert(at == 2); }\n\
         __attribute__((destructor(102))) static void one(void) { at++; atexit(late); }\n\
         __attribute__((destructor(101))) static void two(void) { at++; }\n\
         int main(void) { return 0; }";
     both(late, None);
-    // A thread that runs on races with them.
+    // A thread that is still running races with destructors.
     let races = "int x; void *f(void *p) { x = 1; return p; }\n\
         __attribute__((destructor)) static void last(void) { x = 2; }\n\
         int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); JOIN; return 0; }";
@@ -286,7 +287,7 @@ fn the_last_thread_ends_the_program() {
         &body.replace("CHECK", "assert(done == 0)"),
         Some("end: assertion"),
     );
-    // It may be either of the two.
+    // Either of the two threads may be the last.
     let first = body.replace("CHECK", "assert(pthread_equal(first, pthread_self()))");
     both(&first, Some("end: assertion"));
     let other = body.replace("CHECK", "assert(!pthread_equal(first, pthread_self()))");
@@ -315,7 +316,8 @@ fn an_end_by_a_system_call_is_told() {
             "{number} {code}: {exit} {out}{err}"
         );
     }
-    // By the function of the C library, it is `_exit`, which runs no functions at the end.
+    // If the program calls `syscall` of the C library, this counts as `_exit`, which runs no
+    // functions at the end.
     let body = "#include <unistd.h>\n#include <sys/syscall.h>\n\
         static void end(void) { assert(0); }\n\
         int main(void) { atexit(end); syscall(SYS_exit_group, 4); assert(0); }";
@@ -357,7 +359,7 @@ fn what_constructors_must_not_do_is_refused_by_name() {
     both(&head.replace("BODY", blocks), None);
 }
 
-/// The times that threads pass to functions are read and written there.
+/// Functions of the C library read and write the times that threads pass to them.
 #[test]
 fn times_race_like_other_variables() {
     if !has_compiler() {

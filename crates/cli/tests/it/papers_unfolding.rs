@@ -1,4 +1,5 @@
-//! The commands on the pages about the papers print what the pages show.
+//! Tests that the commands on the pages about the papers print what the pages show, and further
+//! claims of these pages.
 
 use crate::support::{mazurka, root};
 use crate::wellformed::assert_sound;
@@ -112,7 +113,7 @@ fn trees_with_inputs_have_a_node_for_each_branch() {
     // Scheduling nodes are darker.
     let dark = tree.matches("fillcolor=\"#aeb6bf\"").count();
     assert!(dark > 0, "{tree}");
-    // Reduced, where the branch is a part of its step.
+    // With a reducing engine, where a branch is part of its step.
     let reduced = draw("thesis-fig2-4", &["--format", "dot"]);
     assert_eq!(leaves(&reduced, "final"), 6, "{reduced}");
     let picture = draw(
@@ -136,7 +137,7 @@ fn the_model_of_a_stateful_net_is_listed_and_drawn() {
     };
     let listed = model(&[]);
     assert_eq!(listed.code, 0, "{listed:?}");
-    // A lock has one place; an acquisition takes its token, and a release puts it back.
+    // The lock has one place. An acquisition takes its token, and a release puts the token back.
     assert_eq!(listed.out.matches("  l\n").count(), 1, "{}", listed.out);
     assert!(listed.out.contains("  t6  "), "{}", listed.out);
     let record = model(&["--format", "json"]).json();

@@ -1,4 +1,4 @@
-//! `permute`.
+//! Tests `permute`, and the flags of `run` about traces.
 
 use crate::support::{mazurka, with_input};
 
@@ -197,7 +197,8 @@ fn runs_are_compared_as_traces() {
     assert!(result.out.contains("\nequivalent to: "), "{result:?}");
     let result = ask(THETA_0, THETA_3);
     assert!(result.out.contains("not equivalent to: "), "{result:?}");
-    // The first pair in another order: the flip before the guard that reads it.
+    // The answer names the first pair of steps in another order: the assignment to `flag` before
+    // the guard that reads it.
     assert!(
         result.out.contains("steps 8 and 12 depend on each other"),
         "{result:?}"
@@ -240,7 +241,7 @@ fn a_run_is_a_sequential_program() {
         result.out.contains("  true |> spawn { skip };\n"),
         "{result:?}"
     );
-    // Theorem 8: it runs, and ends as the run did.
+    // Theorem 8: the sequential program can make all of its steps, and ends as the run did.
     let ran = with_input(&["run", "-", "--format", "json"], &result.out).json();
     assert_eq!(ran["run"]["ending"], "final", "{ran}");
     assert_eq!(ran["run"]["state"][0]["value"], "5", "{ran}");

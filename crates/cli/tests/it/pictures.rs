@@ -1,4 +1,4 @@
-//! `--format dot` and `svg` of explorations: trees, state graphs, nets, curves, charts.
+//! Tests `--format dot` and `svg` of explorations: trees, state graphs, nets, curves, charts.
 
 use std::collections::BTreeSet;
 

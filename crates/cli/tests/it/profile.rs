@@ -1,5 +1,5 @@
-//! `explore --profile`: where executions come from; and the number of states, their rate and
-//! memory.
+//! Tests `explore --profile`, which shows where executions come from, and the shown number of
+//! states, their rate and their memory.
 
 use crate::support::{mazurka, with_input};
 

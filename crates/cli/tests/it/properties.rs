@@ -1,4 +1,5 @@
-//! `check --property NAME`: properties that count alone, and how the others affect a run.
+//! Tests `check --property NAME`: only the named properties count, and the others do not affect
+//! runs.
 
 use crate::support::{CommandResult, command, run_command, with_input};
 

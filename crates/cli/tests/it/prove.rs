@@ -1,4 +1,4 @@
-//! `mazurka prove` and `mazurka check-proof`.
+//! Tests `mazurka prove` and `mazurka check-proof`.
 
 use std::path::Path;
 
@@ -605,7 +605,7 @@ fn boxes_may_be_anywhere_in_a_formula() {
         assert_eq!(result.code, 1, "{not}: {result:?}");
         assert!(result.out.starts_with("refuted: "), "{not}: {result:?}");
     }
-    // True, but the embedded solver may not find the value.
+    // These are true, but the embedded solver may not find the value.
     for goal in ["∃x. [p] x == 7", "exists x. <c> x == 2"] {
         let result = prove(program, &["--goal", goal]);
         assert!(result.code == 0 || result.code == 2, "{goal}: {result:?}");

@@ -1,4 +1,4 @@
-//! The record is a stable interface.
+//! Tests that the record is a stable interface: its fields, and the versions that can be read.
 
 use std::collections::BTreeSet;
 

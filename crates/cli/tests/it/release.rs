@@ -1,5 +1,5 @@
-//! Releases: the action checks a folder, the list of licences is complete, and the files that
-//! belong to a version name it.
+//! Tests what a release consists of: the GitHub action checks a folder, the list of licences is
+//! complete, and all files name the same version.
 
 use std::fs;
 use std::path::Path;
@@ -171,7 +171,7 @@ fn no_licence_is_missing() {
         println!("skipped: the sources of dependencies missing");
         return;
     }
-    // This includes other systems, so there are more packages than in the binary.
+    // The metadata also has the packages for other systems, so there are more than in the binary.
     let metadata = metadata.json();
     let allowed = fs::read_to_string(root().join("deny.toml")).expect("what is allowed");
     let mut looked_at = 0;

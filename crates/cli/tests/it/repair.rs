@@ -1,4 +1,4 @@
-//! `repair`: the changes that it finds, and what it writes.
+//! Tests `repair`: the changes that it finds, and the file that it writes.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn best(file: &str) -> (String, Vec<String>) {
         line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
     };
     let lines = diff.lines().filter(changed).map(str::to_owned).collect();
-    // The change does what it claims.
+    // The changed program is verified.
     let source = repair["source"].as_str().expect("a text");
     let checked = with_input(&["check", "-"], source);
     assert_eq!(checked.code, 0, "{file}: {checked:?}\n{source}");
@@ -106,7 +106,7 @@ fn locks_atomic_blocks_joins_and_guards_are_put_where_they_are_missing() {
         "guard",
         &["-  got := data", "+  ready |> got := data"],
     );
-    // The lock is the second choice for the counter.
+    // For the counter, the change with a lock is the second.
     let result = mazurka(&["repair", "examples/counter.maz"]);
     assert!(
         result

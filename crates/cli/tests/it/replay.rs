@@ -1,4 +1,4 @@
-//! Every witness replays: run, fail, take the printed schedule, run it, same failure.
+//! Tests that every witness replays: the schedule that a command prints leads to the same failure.
 
 use crate::support::{CommandResult, command, mazurka, replay_words, run_command};
 
@@ -248,7 +248,7 @@ fn records_of_version_1_are_read() {
     }
 }
 
-/// The start of the cycle of a lasso is compared, too.
+/// A replay also compares the step at which the cycle of an infinite run begins.
 #[test]
 fn a_livelock_with_another_cycle_does_not_replay() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -266,7 +266,8 @@ fn a_livelock_with_another_cycle_does_not_replay() {
     }
 }
 
-/// A record is shown as by the command that made it, and nothing runs: the program may be missing.
+/// `show` prints the text of the command that made the record. It runs nothing, so the program may
+/// be missing.
 #[test]
 fn a_record_is_shown_without_its_program() {
     for file in VIOLATED {
@@ -370,5 +371,22 @@ fn a_record_is_shown_as_its_command_showed_it() {
         let command = format!("a record of `mazurka {}`", words[0]);
         assert!(text.contains(&command), "{text}");
         assert!(!text.contains("exhaustive"), "{text}");
+    }
+}
+
+/// A run that is open names the processes that could continue, also when its record is shown.
+#[test]
+fn an_open_run_names_its_ready_processes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("two.maz").display().to_string();
+    let text = "var x: int = 0 process { x := 1 } process { x := 2 }";
+    std::fs::write(&program, text).expect("a program");
+    let saved = mazurka(&["run", &program, "--schedule", "", "--format", "json"]);
+    let record = folder.path().join("run.json").display().to_string();
+    std::fs::write(&record, &saved.out).expect("a record");
+    let open = "open: the run stops here; ready to go on: 0, 1";
+    for args in [&["run", &program, "--schedule", ""][..], &["show", &record]] {
+        let result = mazurka(args);
+        assert!(result.out.contains(open), "{result:?}");
     }
 }

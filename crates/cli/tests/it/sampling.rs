@@ -1,4 +1,4 @@
-//! `sample`, and `explore --algorithm` with the sampling methods.
+//! Tests `sample`, and `explore --algorithm` with a sampling method.
 
 use crate::support::{CommandResult, mazurka, with_input};
 
@@ -231,7 +231,7 @@ fn a_sample_ends_at_the_first_violation() {
         assert_eq!(record["verdict"], "violated");
         assert_eq!(record["sample"]["runs"], 1500);
         assert_eq!(record["sample"]["estimate"]["executions"], 1500);
-        // It draws the same executions as `explore`.
+        // `sample` draws the same executions as `explore`.
         let with = ["--set", "N=4", "--seed", "3", "--max-executions", "1500"];
         let with = [&with[..], &["--format", "json"]].concat();
         let explored = explore(PHILOSOPHERS, method, &with).json();

@@ -1,4 +1,4 @@
-//! The requirements of the formats of other tools, as far as we write them, and a validator.
+//! Schemas for the parts of SARIF and ITF that Mazurka writes, and a validator for them.
 //!
 //! A schema is a JSON value with the few keywords that are needed here: `type`, `required`,
 //! `properties`, `items`, `values` (of all other properties), `enum`, `minimum`, `least` (items).

@@ -1,4 +1,4 @@
-//! Snapshots of the text that people see, without the times.
+//! Compares the texts of commands with stored snapshots. Times are removed before.
 
 use crate::support::{mazurka, with_input};
 

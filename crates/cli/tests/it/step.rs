@@ -1,4 +1,4 @@
-//! `mazurka step`: scripted dialogues.
+//! Tests `mazurka step` with scripted dialogues.
 
 use crate::support::{command, mazurka, root, run_command, with_input};
 
@@ -283,7 +283,7 @@ fn an_interrupt_ends_the_dialogue_with_exit_code_0() {
     }
 }
 
-/// The session on the documentation page is real.
+/// The dialogue on the documentation page is the real one.
 #[test]
 fn the_page_shows_what_happens() {
     let page = std::fs::read_to_string(root().join("docs/step.md")).expect("the page");

@@ -1,4 +1,4 @@
-//! `mazurka test`, `new`, `explain`, `man` and `--color`.
+//! Tests `mazurka test`, `new`, `explain`, `man` and `--color`.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn put(folder: &Path, name: &str, text: &str) {
 const RACE: &str = "var x: int = 0 process { x := 1 } process { assert x == 0 }\n";
 const CALM: &str = "const N = 1 var x: int = 0 process { x := N } ensures x == N\n";
 
-/// Neither a list nor a program reads files in other folders through a link.
+/// A link in the folder of a list or a program does not lead to files in other folders.
 #[cfg(unix)]
 #[test]
 fn links_do_not_lead_out() {
@@ -41,6 +41,24 @@ fn links_do_not_lead_out() {
     let result = within(&inner, &["check", "refines.maz"]);
     assert_eq!(result.code, 3, "{result:?}");
     assert!(result.err.contains("leads out of the folder"), "{result:?}");
+}
+
+/// A pipe in a folder of models is no program: a read from it might never return.
+#[cfg(unix)]
+#[test]
+fn pipes_are_no_models() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    put(folder, "calm.maz", CALM);
+    let pipe = folder.join("pipe.maz");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    put(folder, "mazurka.toml", "[[model]]\nfile = 'pipe.maz'\n");
+    let result = within(folder, &["test"]);
+    assert_eq!(result.code, 3, "{result:?}");
+    assert!(result.out.contains("is not a file"), "{result:?}");
+    let result = within(folder, &["fmt", "."]);
+    assert_eq!(result.code, 0, "{result:?}");
 }
 
 #[test]

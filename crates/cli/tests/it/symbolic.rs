@@ -1,4 +1,4 @@
-//! `mazurka symbolic`.
+//! Tests `mazurka symbolic`, and other commands on programs with unknown values.
 
 use crate::support::{mazurka, with_input};
 
@@ -36,7 +36,7 @@ fn possible_failures_are_distinguished_from_impossible_ones() {
     );
     let cannot = "var x: i32 requires x > 7 process { assert x != 7 }";
     assert_eq!(with_input(&["symbolic", "-"], cannot).code, 0);
-    // Without the feasibility check the answer is unknown.
+    // Without the check of feasibility the answer is unknown.
     let result = with_input(&["symbolic", "-", "--no-feasible"], cannot);
     assert_eq!(result.code, 2, "{result:?}");
     let result = with_input(
@@ -312,7 +312,8 @@ fn a_choice_between_symbolic_bounds_is_explored() {
     assert_eq!(code, 1, "{record}");
     let (_, n) = first_input(&record);
     assert!(["7", "8"].contains(&n), "{record}");
-    // If the bounds are unbounded there are infinitely many values: reported, never lost.
+    // If the upper bound may be any number, there are infinitely many values. The verdict reports
+    // this.
     let many =
         "var n: int var x: int = 0 process { if n > 4 { x := choose(4..n) } } ensures x != 6";
     for command in ["check", "symbolic"] {

@@ -1,8 +1,8 @@
-//! `explore --algorithm stateful` up to permutations of processes, and without.
+//! Tests `explore --algorithm stateful` with and without symmetry.
 
 use crate::support::mazurka;
 
-/// Three processes that can change places, of which each makes one step.
+/// Three interchangeable processes, each of which makes one step.
 const ADDERS: &str = "corpus/maz/adders/program.maz";
 
 fn explore(more: &[&str]) -> crate::support::CommandResult {
@@ -11,8 +11,8 @@ fn explore(more: &[&str]) -> crate::support::CommandResult {
     mazurka(&args)
 }
 
-/// Without stubborn sets there are 2³ states: which processes have made their step. Up to symmetry
-/// it matters how many have, so there are 4.
+/// Without stubborn sets there are 2³ states: each process has made its step or not. Up to symmetry
+/// only the number of these processes matters, so there are 4 states.
 #[test]
 fn both_numbers_are_shown() {
     let all = ["stateful", "--no-reduction", "--format", "json"];
@@ -37,7 +37,8 @@ fn symmetry_can_be_switched_off() {
     assert_eq!(record["algorithm"], "stateful --no-reduction --no-symmetry");
     assert_eq!(record["states"], 8);
     assert_eq!(record["permuted_states"], serde_json::Value::Null);
-    // The depth of a state is not known up to symmetry.
+    // A limit on depth switches symmetry off, because interchangeable states may have different
+    // depths.
     let record = explore(&["stateful", "--max-depth", "9", "--format", "json"]).json();
     assert_eq!(record["permuted_states"], serde_json::Value::Null);
 }

@@ -1,11 +1,12 @@
-//! Commands refuse synchronisation objects where they have no rule for them.
+//! Tests how commands treat synchronisation objects that they do not support.
 
 use crate::support::with_input;
 
 const READERS: &str = "rwlock l  var x: int = 0  \
     process p { read_lock(l); let t = x; x := t + 1; read_unlock(l) }";
 
-/// The lock once treated two copies of a process as one: `[p || p] x == 2` was proved.
+/// Once, a reader–writer lock treated two copies of a process as the same process, so that `[p ||
+/// p] x == 2` was proved.
 #[test]
 fn prove_refuses_goals_if_processes_are_distinguished() {
     let written = "[p || proc { read_unlock(l) }] true";
@@ -19,7 +20,7 @@ fn prove_refuses_goals_if_processes_are_distinguished() {
     assert_eq!(result.code, 0, "{result:?}");
 }
 
-/// `release(s)` once acquired, too, so that a data race was not found.
+/// Once, `release(s)` also counted as an acquire, so that a data race was not found.
 #[test]
 fn memory_models_have_no_rule_for_objects() {
     let program = "atomicity access  semaphore s = 0  var x: int = 0  \
@@ -39,8 +40,8 @@ fn a_run_with_objects_is_not_linearised() {
     assert!(result.err.contains("semaphores"), "{result:?}");
 }
 
-/// The variables of an object were once placed between those of the program and the points of the
-/// property.
+/// Once, the variables of an object came between those of the program and the points of the
+/// property, which were then confused.
 #[test]
 fn reach_finds_lines_beside_objects() {
     for object in [

@@ -1,4 +1,4 @@
-//! `mazurka table`: a row for each search, with the same counts as the search alone.
+//! Tests `mazurka table`: it has a row for each search, with the same counts as the search alone.
 
 use crate::support::{mazurka, with_input};
 use crate::wellformed::assert_sound;
@@ -205,7 +205,8 @@ fn each_of_the_papers_tables_is_one_command() {
         assert_eq!(column(&table, "executions")[0], executions, "{name}");
         assert_eq!(column(&table, "paper")[0], executions, "{name}");
     }
-    // SymPaths: the paper's form gives the paper's states, a true normal form gives fewer.
+    // SymPaths: with the paper's normal form there are as many states as in the paper; with a true
+    // normal form there are fewer.
     let table = listed("corpus/sympaths-table.toml", "1,1");
     assert_eq!(column(&table, "algorithm"), ["none", "paper", "canonical"]);
     assert_eq!(column(&table, "final_states"), ["6744", "35", "25"]);

@@ -1,4 +1,4 @@
-//! Temporal properties on the command line.
+//! Tests temporal properties on the command line.
 
 use crate::support::{mazurka, with_input};
 

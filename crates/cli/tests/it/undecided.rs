@@ -1,5 +1,5 @@
-//! The embedded solver decides `int` only within a range, and stops after a number of conflicts.
-//! The verdict reports what it left open.
+//! Tests questions that the embedded solver does not decide: it decides `int` only within a range,
+//! and stops after a number of conflicts. The verdict must report what was left open.
 
 use crate::support::{CommandResult, mazurka, with_input};
 
@@ -69,7 +69,8 @@ fn a_proof_needs_initial_values_that_are_known() {
     is_inconclusive(&result, why);
 }
 
-/// Terms are unbounded, runs are not: a run in which a value leaves 64 bits cannot be shown.
+/// The integers of terms are unbounded, but those of runs are not. A run in which a value exceeds
+/// 64 bits cannot be shown.
 #[test]
 fn leaving_64_bits_is_a_bound_not_an_internal_error() {
     let large = "assume a > 4000000000000000000";
@@ -103,7 +104,7 @@ fn leaving_64_bits_is_a_bound_not_an_internal_error() {
     }
 }
 
-/// A property that leaves 64 bits is neither true nor false.
+/// A property in which a number exceeds 64 bits is neither true nor false.
 #[test]
 fn a_property_that_leaves_64_bits_is_not_decided() {
     let bound = "left the range of 64 bits";
@@ -127,7 +128,7 @@ fn a_property_that_leaves_64_bits_is_not_decided() {
     }
 }
 
-/// Over terms the guard is false, over numbers it leaves 64 bits.
+/// With terms the guard is false; with numbers it exceeds 64 bits.
 #[test]
 fn a_deadlock_that_leaves_64_bits_is_not_shown() {
     let waits = "var x: int requires x > 3 process { await x * 4611686018427387904 < 0 }";

@@ -1,4 +1,4 @@
-//! `unfold`.
+//! Tests `unfold` and `reach`.
 
 use crate::support::{mazurka, with_input};
 
@@ -336,7 +336,7 @@ fn a_net_starts_from_recorded_tests() {
     for count in ["events", "conditions", "deadlocks", "tests"] {
         assert_eq!(again[count], whole[count], "{count}");
     }
-    // A single one is a start, too.
+    // A net can also start from a single recorded test.
     let again = from(&["--seed", "7"], &names[..1]).json();
     assert_eq!(again["events"], whole["events"]);
 

@@ -1,4 +1,4 @@
-//! The answers of `check` if there are several violations, and which violations count.
+//! Tests the answers of `check` for programs with several violations, and which violations count.
 
 use crate::support::{CommandResult, command, run_command, with_input};
 
@@ -75,7 +75,8 @@ fn uncounted_violations_are_not_denied() {
     assert!(result.first_line().starts_with(line), "{result:?}");
 }
 
-/// Different results are found at once; the rest exceeds the effort.
+/// The search finds different results at once, and cannot explore the rest within the steps that it
+/// may make.
 const LARGE: &str = "var x, y: int = 0
     process { for i in 0..90 { x := x + y + 1 } }
     process { for i in 0..90 { y := y + x + 1 } }

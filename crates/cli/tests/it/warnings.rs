@@ -1,4 +1,4 @@
-//! Warnings, and mistakes in machine-readable formats.
+//! Tests warnings, and mistakes in machine-readable formats.
 
 use crate::support::with_input;
 
@@ -20,7 +20,7 @@ fn warnings_are_shown_beside_the_result() {
         assert!(!result.out.contains("W0101"), "{result:?}");
         let result = with_input(&[command, "-"], VACUOUS);
         assert!(result.err.contains("warning[W0202]"), "{result:?}");
-        // Warnings about what a violated program never does are only in the record.
+        // For a violated program, warnings about code that is never reached are only in the record.
         let violated = VACUOUS.replace("x := 1", "x := 1; assert x == 5");
         let result = with_input(&[command, "-"], &violated);
         assert!(result.code == 1 && result.err.is_empty(), "{result:?}");
@@ -38,7 +38,7 @@ fn denied_warnings_are_exit_code_1_if_the_result_is_verified() {
         ("explore", VACUOUS, 1),
         ("check", "var x: int = 0 process { x := 1 }", 0),
         ("explore", "var x: int = 0 process { x := 1 }", 0),
-        // Inconclusive stays inconclusive.
+        // With warnings, an inconclusive answer keeps its exit code.
         (
             "check",
             "var x, unused: int = 0 process { while x >= 0 { x := x + 1 } }",
@@ -155,7 +155,7 @@ fn a_property_that_cannot_be_computed_has_a_reason() {
     }
 }
 
-/// The list in the file need not fit a size set from outside.
+/// If `--set` changes the size of an array, it may also replace the list of values in the file.
 #[test]
 fn an_array_takes_its_size_and_its_values_from_outside() {
     let source = "const N = 3 var id: int[N] = [3, 1, 2] observe id

@@ -1,6 +1,6 @@
-//! The network without programs, with a real server on a loopback port. The work is to add numbers,
-//! and an order is a number. An order above [`LARGE`] is cut into four orders
-//! of about a quarter each, with the same total. Any other order is a result.
+//! Tests the network layer without programs, with a real server on a loopback port. The work is to
+//! add numbers, and an order is a number. An order above [`LARGE`] is cut into four orders of about
+//! a quarter each, with the same total. The result of any other order is its number.
 
 use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
@@ -247,7 +247,7 @@ fn all_results_are_added_in_order() {
     let on_server = status(&nats.server()).expect("a server");
     assert_eq!(on_server.searches, []);
     assert_eq!(on_server.workers.len(), 1);
-    // The same name again, at once.
+    // Start a search with the same name again, at once.
     let (ended, numbers) = nats.add(&mut patiently(120));
     assert_eq!((ended, &numbers), (Ok(Ended::Complete), &expected()));
     assert!(end(worker) >= 2 * expected().len() as u64);
@@ -326,7 +326,7 @@ fn a_search_can_be_cancelled() {
     assert_eq!(ended, Err(Error::Gone));
     assert_eq!(cancel(&server, ID), Err(Error::Gone));
     assert!(matches!(cancel(&server, "../x"), Err(Error::Name(_))));
-    // The worker has noticed.
+    // Wait until the worker has noticed.
     let start = Instant::now();
     while status(&server)
         .expect("a server")

@@ -7,8 +7,8 @@ use super::{Binding, Leaf};
 /// The states of a program and the steps between them, or those nearest to the initial state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateGraph {
-    /// The states, each once; the first is the initial one, and no state is nearer to it than an
-    /// earlier one.
+    /// The states, each once, in the order of their distance from the initial state, which is the
+    /// first.
     pub states: Vec<GraphState>,
     /// The steps.
     pub edges: Vec<GraphEdge>,

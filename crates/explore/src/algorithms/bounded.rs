@@ -8,9 +8,9 @@
 //! that some run reaches within the limit is met, and the search finds everything that a search
 //! without merging finds within the limit.
 //!
-//! In principle a state may be expanded once for each depth up to the limit; in practice this is
-//! rare. So this search is used only after an ordinary search has reached the limit. It is never
-//! reduced, because a postponed step may come after the limit.
+//! In the worst case, a state is expanded once for each depth up to the limit; in practice this is
+//! rare. So this search is used only after an ordinary search has reached the limit. It never uses
+//! partial order reduction, because the reduction may postpone a step until after the limit.
 
 use hashbrown::hash_table::Entry;
 use mazurka_core::{Event, Fingerprint, Semantics};
@@ -18,10 +18,11 @@ use mazurka_core::{Event, Fingerprint, Semantics};
 use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::table::Table;
 
-/// A memory that stores the smallest depth of each state, around another memory.
+/// Wraps another memory, and stores the smallest depth at which each state was met.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded<M> {
     inner: M,
+    /// For each state, the smallest depth at which it was met.
     depths: Table<(Fingerprint, u64)>,
 }
 

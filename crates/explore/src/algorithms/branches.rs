@@ -20,7 +20,7 @@ struct Branching {
     first: usize,
     next: usize,
     end: usize,
-    /// The outcomes that remain to be tried for the process that has just returned.
+    /// The outcomes with which the process tried last must be tried next, if any.
     again: Option<SmallVec<[i64; 1]>>,
 }
 
@@ -46,7 +46,8 @@ impl Branches {
             .map_or(&[], |state| &self.ready[state.first..state.end])
     }
 
-    /// Tries only this process in the last state. No process was tried there before.
+    /// Makes this process the only one to try in the last state. Must be called before any process
+    /// is tried there.
     pub fn try_only(&mut self, process: ProcessId) {
         if let Some(state) = self.states.last_mut() {
             self.ready.truncate(state.first);

@@ -26,10 +26,10 @@
 //!   step, a process that it started, and those whose next steps conflict with the last step. For
 //!   the others the paper finds the same races as in the previous state.
 //! - *The added process* (errata E11): the paper may take any q of E. Here p is taken if it is
-//!   ready and awake. If p's first step from there does not start the reversal, the steps that must
-//!   come before it are found as further races when p runs. If p sleeps, it is not run, and these
-//!   steps are not found. So if p sleeps or is not ready, one of the initials of what happens
-//!   before p's step (and after i) is added, unless one of them is in the backtrack set or sleeps:
+//!   ready and awake. Other steps may have to come before p's step in the reversed run; they are
+//!   found as further races when p runs. But if p sleeps, it is not run, and they are not found. So
+//!   if p sleeps or is not ready, consider the events after i that happen before p's step. One of
+//!   the initials of these events is added, unless one of them is in the backtrack set or sleeps:
 //!   everything that starts with a sleeping initial has been explored. If no initial is ready, all
 //!   ready processes are added.
 //! - *Locks*: two acquisitions of a lock may be co-enabled; an acquisition and a release are not.
@@ -39,22 +39,24 @@
 //! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not
 //!   in its program past, because the guard may have been open long before the last of them. In the
 //!   states before these events all ready processes are added.
-//! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
+//! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
+//!   after the last one.
 //!
 //! [`DporAwake`] is the algorithm of Figure 2.5 as printed, without sleep sets, for comparison: it
 //! may meet a trace several times, and how often depends on the order of the processes (Example 5).
 //! No process sleeps, so the rule for sleeping ones is not needed.
 //!
-//! Why no trace is missed: let w be a run from a state that is missed, and x a process that is
-//! explored there. Let g be the first event of w that depends on x's step, and p its process. If p
-//! is ready and awake, it is explored too, and its first event in w comes before x's, or x is not
-//! in w; repeat the argument with p. Otherwise an initial of g's past is explored or sleeps, and
-//! all of that past is in w: w starts with that initial, so it is not missed.
+//! Why no trace is missed: suppose that a run w from some state is missed, and let x be a process
+//! that is explored there. Let g be the first event of w that depends on x's step, and p its
+//! process. If p is ready and awake, it is explored too, and its first event in w comes before that
+//! of x, or x makes no step in w; repeat the argument with p. Otherwise an initial of g's past is
+//! explored or sleeps, and all of that past is in w: w starts with that initial, so it is not
+//! missed.
 //!
-//! Tried and dropped, because random programs lost traces: using the past of p before its step
-//! instead of the past of the step (if p sleeps); using the initials of notdep(i, S).p, as in
-//! Source-DPOR (if p is not ready: a process that runs before p by chance does not start w, and the
-//! argument becomes circular).
+//! Tried and dropped, because random programs lost traces:
+//! - if p sleeps: to use the past of p before its step instead of the past of the step;
+//! - if p is not ready: to use the initials of notdep(i, S).p, as in Source-DPOR. A process that
+//!   only happens to run before p need not start w, and the argument becomes circular.
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 
@@ -129,8 +131,9 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
         (races, past)
     }
 
-    /// Reverses the races of the last event, which is an acquisition, made or waiting. The reversal
-    /// removes the critical section that it followed, so only its program past counts.
+    /// Reverses the races of the last event, which is an acquisition, made or waiting. In the
+    /// reversed run it comes before the critical section that it followed, so of its past only the
+    /// program past counts.
     fn reverse_last(&mut self, process: ProcessId, step: RacingStep) {
         let last = self.order.len() - 1;
         let (races, past) = (

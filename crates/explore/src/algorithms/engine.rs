@@ -174,7 +174,7 @@ impl Algorithm {
     }
 }
 
-/// How states are merged.
+/// How a search that visits each state once stores and reduces states.
 ///
 /// ```
 /// use mazurka_explore::{Algorithm, Merging};
@@ -185,8 +185,8 @@ impl Algorithm {
 pub struct Merging {
     /// Whether only a stubborn set of processes is run from a state, where that is enough.
     pub reduced: bool,
-    /// Whether states that differ only in the places of interchangeable processes count as one,
-    /// unless the search needs each of them.
+    /// Whether states that differ only by a permutation of interchangeable processes count as one.
+    /// A search that needs each of them ignores this.
     pub symmetric: bool,
     /// Stores states as bits in a bit set of this many bytes, which may miss states.
     pub bits: Option<u64>,
@@ -228,8 +228,8 @@ impl Merging {
         }
     }
 
-    /// Whether several workers can share the states of a program: nothing depends on its cycles, on
-    /// the depth of a state or on conditions over inputs.
+    /// Whether several workers can share the states of a program. They can if no result depends on
+    /// cycles of states, on the depth of a state or on conditions over inputs.
     pub(crate) fn can_be_shared<E: Semantics>(
         self,
         program: &E,
@@ -348,8 +348,8 @@ impl FromStr for Algorithm {
     }
 }
 
-/// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
-/// wider sets. Each width is a copy of the engine in the binary.
+/// Explores with the narrowest sets that hold all runs: if a run is too long for the sets, the
+/// search restarts with wider ones. Each width is a copy of the engine in the binary.
 #[cfg(not(target_family = "wasm"))]
 macro_rules! in_widths {
     ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
@@ -529,7 +529,7 @@ fn each_state_again<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings 
     found
 }
 
-/// The properties that are searched in the graph of states, after the search.
+/// Which properties of cycles must be decided on the graph of states, after the search.
 struct Cyclic {
     livelocks: bool,
     properties: bool,
@@ -547,7 +547,7 @@ impl Cyclic {
         self.livelocks || self.properties
     }
 
-    /// Adds the findings in the graph of the states that a search has met.
+    /// Adds to `found` the violations in the graph of the states that a search has met.
     fn decide<E: Semantics>(
         &self,
         session: &mut Session<'_, '_, E>,

@@ -1,11 +1,11 @@
 //! Fair infinite runs: the parts of a state graph in which such a run can stay, and a short run to
 //! show.
 //!
-//! Lichtenstein and Pnueli, *Checking that finite state concurrent programs satisfy their linear
-//! specification*, POPL 1985, on justice (weak fairness); Emerson and Lei, *Modalities for model
-//! checking: branching time logic strikes back*, Science of Computer Programming 8, 1987, on strong
-//! fairness: a strong component that is not fair as a whole is decomposed (the emptiness test of
-//! Streett automata).
+//! Weak fairness (justice) is decided as in Lichtenstein and Pnueli, *Checking that finite state
+//! concurrent programs satisfy their linear specification*, POPL 1985. Strong fairness is decided
+//! as in Emerson and Lei, *Modalities for model checking: branching time logic strikes back*,
+//! Science of Computer Programming 8, 1987: a strong component that is not fair as a whole is
+//! decomposed (the emptiness test of Streett automata).
 //!
 //! | paper | here |
 //! |---|---|
@@ -15,16 +15,16 @@
 //! | restrict(S, ¬enabled(τ)) | [`Judgement::Without`] |
 //!
 //! A run that stays within a set of states for ever stays in one strong component of their graph
-//! from some state on. If each process has a step inside the component or is not ready in one of
-//! its states, the cycle through all its states and steps is weakly fair. Otherwise some process is
-//! ready in all its states and steps in no cycle, so every cycle in it is unfair. That includes the
-//! cycles of its subgraphs, so weak fairness never requires decomposing a component.
+//! from some state on. If each process has a step inside the component or is not ready in some
+//! state of it, the cycle through all its states and steps is weakly fair. Otherwise some process
+//! is ready in all states of the component and makes no step inside, so every cycle in the
+//! component is unfair. So weak fairness never requires decomposing a component.
 //!
 //! Strong fairness requires that a process which is ready in one state of the cycle steps in the
 //! cycle. If some process is ready in a component and has no step inside, no fair cycle passes a
 //! state in which it is ready. So these states are removed, and the components of the rest are
-//! examined. A process for which states were removed is ready in no remaining state, so there are
-//! at most as many rounds as processes, each over the whole graph.
+//! examined. A process for which states were removed is ready in no remaining state. So there are
+//! at most as many rounds as processes, and each round visits the whole graph at most once.
 //!
 //! The run that is shown is a shortest path into such a part, and a shortest fair cycle through the
 //! end of the path, if [`EFFORT`] is enough to find one. That search is breadth-first, over pairs
@@ -57,7 +57,8 @@ pub(crate) struct CycleQuery<F, W> {
     pub from: F,
     /// The states in which the run stays.
     pub within: W,
-    /// Whether the run may also end in one of these states, where no process is ready.
+    /// Whether the run may also be finite, if it ends within these states and no process is ready
+    /// at its end.
     pub ends: bool,
     pub fairness: Fairness,
 }
@@ -173,7 +174,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Returns the parts among these states.
+    /// Returns the parts of the graph of the states `within`.
     pub fn new(
         graph: &Graph,
         within: impl Fn(u32) -> bool,
@@ -182,7 +183,8 @@ impl Parts {
     ) -> ControlFlow<Bound, Self> {
         let mut part = vec![NONE; graph.len()];
         let mut parts = 0;
-        // The zone of each state; each zone is still to be searched for parts.
+        // The zone of each state: a set of states that is still to be searched for parts. `NONE` is
+        // no zone.
         let mut zone: Vec<u32> = (0..graph.len() as u32)
             .map(|state| if within(state) { 0 } else { NONE })
             .collect();
@@ -241,14 +243,14 @@ impl Parts {
         }
     }
 
-    /// Returns a shortest such cycle, if [`EFFORT`] is enough to find it.
+    /// Returns a shortest fair cycle through a state, if [`EFFORT`] is enough to find it.
     fn shortest_round(
         &self,
         graph: &Graph,
         start: u32,
         looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // The sets of turns met, numbered; paths refer to them by number.
+        // The values of `Turns` that were met, numbered; paths refer to them by number.
         let mut known: FxHashMap<Turns, u32> = FxHashMap::default();
         let first = Turns::at(graph, start);
         let mut all = vec![first.clone()];
@@ -332,6 +334,7 @@ impl Parts {
 /// The processes that still need a turn in a cycle, and those that have had one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Turns {
+    /// The processes that still need a turn, sorted.
     pending: SmallVec<[ProcessId; 8]>,
     /// Used for strong fairness: a process that becomes ready later needs a turn, too.
     done: SmallVec<[ProcessId; 8]>,

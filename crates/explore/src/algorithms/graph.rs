@@ -28,6 +28,7 @@ pub(crate) struct Edge {
 /// States, numbered from 0 (the initial one), and the steps between them.
 #[derive(Debug)]
 pub(crate) struct Graph {
+    /// The edges, by the state that they leave, then by process.
     edges: Vec<Edge>,
     /// For each state, the index of its first edge; and one more entry at the end.
     first: Vec<u32>,
@@ -39,6 +40,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Checks the limits at intervals.
 pub(crate) struct LimitChecks<'a> {
     look: &'a mut dyn FnMut() -> ControlFlow<Bound>,
+    /// Number of edges or states since the last check.
     passed: u32,
 }
 
@@ -47,7 +49,7 @@ impl<'a> LimitChecks<'a> {
         Self { look, passed: 0 }
     }
 
-    /// Must be called for every edge or state.
+    /// Must be called for every edge or state that a traversal visits.
     #[inline]
     pub fn pass(&mut self) -> ControlFlow<Bound> {
         self.passed += 1;
@@ -144,8 +146,8 @@ impl Graph {
     }
 
     /// Returns the strong component of each state in the graph of the edges `along`. Calls `found`
-    /// with the members of each component, in the order of their numbers, when all its members are
-    /// known. All components that its edges lead to come before it.
+    /// with the members of each component as soon as they are all known. Components are numbered in
+    /// this order, so all components that the edges of a component lead to come before it.
     pub fn components(
         &self,
         along: impl Fn(&Edge) -> bool,

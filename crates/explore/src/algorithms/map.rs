@@ -62,7 +62,8 @@ impl Truths {
         }
     }
 
-    /// Adds a state. A state that does not count satisfies no condition.
+    /// Adds a state, whose conditions hold as `holds` says. A state that does not count satisfies
+    /// no condition.
     fn add(&mut self, counts: bool, holds: impl Fn(usize) -> Option<bool>) {
         for first in (0..self.conditions).step_by(64) {
             let mut word = 0;
@@ -260,7 +261,7 @@ impl StateGraph {
 pub(crate) mod tests {
     use super::*;
 
-    /// Builds a graph of some steps, in which each state satisfies the conditions of its mask.
+    /// Builds a graph with these edges, in which each state satisfies the conditions of its mask.
     pub(crate) fn state_graph(masks: &[u64], edges: &[(u32, u32, u32)]) -> StateGraph {
         let edge = |&(from, process, to): &(u32, u32, u32)| Edge {
             from,

@@ -1,12 +1,12 @@
 //! The current state as a sum of its parts, updated as the run grows and shrinks.
 //!
-//! The event of a step lists its changes, so a step costs a few parts and not the whole state. A
-//! step adds the same amount to the sum after any steps that are independent of it, so the sums of
-//! runs that were never made are also known.
+//! The event of a step lists the parts that have changed, so only these are computed again after a
+//! step, and not the whole state. A step adds the same amount to the sum after any steps that are
+//! independent of it, so the sums of runs that were never made are also known.
 //!
-//! A trip of `context` goes back and makes other steps. For a trip the run is only *rewound*, so
-//! that its own steps can be repeated without evaluating the program again. The steps of a trip
-//! come after those of the run in the lists.
+//! A trip of `context` goes back and makes other steps. For a trip the run is only *rewound*: its
+//! steps stay in the lists, and can be repeated without evaluating the program again. The steps of
+//! a trip come after them in the lists.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
@@ -55,7 +55,8 @@ impl Meter {
         self.states.push((Fingerprint::ZERO, 0));
     }
 
-    /// Like [`start`](Self::start), but the sum includes all parts, so it is the same in every run.
+    /// Like [`start`](Self::start), but the sum of the initial state is that of all its parts
+    /// instead of 0, so equal states have equal sums in every run.
     pub fn start_with_all(&mut self, program: &impl Semantics) {
         self.start(program);
         let all = self.parts.iter();

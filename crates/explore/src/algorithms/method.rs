@@ -1,4 +1,5 @@
-//! The methods for drawing executions, by name.
+//! The methods for drawing executions, by name. A [`Sample`] is a method with a seed. Each method
+//! has a picker in a file of its own (`random`, `pct`, `pos`, `urw`, `surw`).
 
 use std::str::FromStr;
 
@@ -24,16 +25,18 @@ use crate::drive::search::{Engine, Session};
 pub enum Method {
     /// Each ready process is as likely as any other.
     Random,
-    /// By priorities of processes, which change at random steps.
+    /// By random priorities of processes, some of which are lowered at random steps.
     Pct {
         /// The number of ordering constraints that triggering the bug may need.
         depth: usize,
     },
-    /// By priorities of steps, which are drawn again where steps conflict.
+    /// By random priorities of steps, which are drawn again where steps conflict.
     Pos,
-    /// By the number of steps that processes have left: uniform over interleavings.
+    /// By the number of steps that each process has left, so that all interleavings are equally
+    /// likely.
     Urw,
-    /// Uniform over the orders of the steps that access one object, which is drawn for each run.
+    /// So that all orders of the steps that access one object are equally likely; the object is
+    /// drawn for each run.
     Surw,
 }
 
@@ -102,7 +105,8 @@ impl FromStr for Method {
 }
 
 /// A sample of [`Limits::executions`](mazurka_core::Limits::executions) drawn executions. Without
-/// that limit, another limit ends the sample, or it has 1000 executions.
+/// that limit, the limit on steps or time ends the sample. Without any of these limits, it has 1000
+/// executions.
 ///
 /// ```
 /// use mazurka_core::{Bound, Execution, Limits};
@@ -122,7 +126,7 @@ impl FromStr for Method {
 pub struct Sample {
     /// How executions are drawn.
     pub method: Method,
-    /// Determines the executions: equal seeds give equal executions.
+    /// The seed of the random numbers: equal seeds give equal executions.
     pub seed: u64,
 }
 

@@ -1,9 +1,12 @@
 //! The algorithms. Each is a policy of the driver: it chooses the next process.
 //!
-//! Their common parts are here too: the states on the current path with all their ready processes
-//! (`branches`) or with their sleep sets (`path`), the search that reverses races (`reducing`),
-//! random walks (`sample`) and their names (`method`), and the graph of states in which livelocks
-//! and violations of temporal properties are searched (`graph`, `map`).
+//! Their common parts are here too:
+//! - `branches`, `path`: the states on the current path, with all their ready processes or with
+//!   their sleep sets;
+//! - `reducing`: the search that reverses races;
+//! - `sample`, `method`: random walks, and their names;
+//! - `graph`, `map`: the graph of states in which livelocks and violations of temporal properties
+//!   are searched.
 
 pub(crate) mod bounded;
 pub(crate) mod branches;

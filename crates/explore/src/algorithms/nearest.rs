@@ -2,9 +2,9 @@
 //!
 //! This is a breadth-first search with a table of fingerprints.
 //! [`Stateful`](crate::Algorithm::Stateful) meets the same states, except some in which a false
-//! `assume` has halted a process, but its sleep sets leave out steps, so it does not yield the
-//! graph. The path to each state is stored and repeated when needed, because a picture has few
-//! states.
+//! `assume` has halted a process. But its sleep sets leave out steps, so it cannot give the whole
+//! graph. A state is not stored: its path is, and the steps of the path are made again to return to
+//! the state. That is fast enough, because a picture has few states.
 //!
 //! As in `stateful`, nothing is run from a state in which a false `assume` has halted a process.
 

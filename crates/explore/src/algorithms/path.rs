@@ -22,7 +22,7 @@ pub(crate) enum Mark {
     Idle,
     /// It is in the backtrack set and has not been run.
     Wanted,
-    /// It is being run, or has been.
+    /// It is being run from this state, or has been.
     Taken,
     /// It sleeps: everything that starts with its step has been explored from an earlier state.
     Asleep,
@@ -46,6 +46,7 @@ struct PathNode {
     active: usize,
     /// The outcomes with which the active candidate must be run again, if any.
     again: Option<SmallVec<[i64; 1]>>,
+    /// Whether a process has been run from this state.
     tried: bool,
     /// Whether no other process needs to be run.
     closed: bool,
@@ -58,7 +59,8 @@ pub(crate) struct Path {
     /// The candidates of all states; those of one state in the order of names.
     candidates: Vec<Candidate>,
     pub catalogue: Catalogue,
-    /// Whether a process that has been run sleeps.
+    /// Whether there are sleep sets: a process that has been run from a state sleeps after its
+    /// later siblings.
     sleeps: bool,
 }
 
@@ -158,6 +160,8 @@ impl Path {
         })
     }
 
+    /// Returns the process to run next. `pick` returns the index of a candidate with the given
+    /// mark.
     #[inline]
     fn next_by(
         &mut self,
@@ -214,8 +218,8 @@ impl Path {
         wanted > 1 || wanted == 0 && !node.tried && idle > 1
     }
 
-    /// Runs a process from the last state, and no other process from it. The process is awake and
-    /// has not been run from the last state.
+    /// Chooses a process to be the only one that is run from the last state. It must be awake, and
+    /// must not have been run from there.
     pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
         let here = &mut self.candidates[node.first..];
@@ -270,8 +274,8 @@ impl Path {
         self.want_where(node, |_| true)
     }
 
-    /// Adds those of these processes that are ready and awake to the backtrack set. Returns whether
-    /// the set has changed.
+    /// Adds every process that is ready, awake and satisfies `matches` to the backtrack set.
+    /// Returns whether the set has changed.
     pub fn want_where(&mut self, node: usize, matches: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let mut changed = false;
@@ -284,8 +288,9 @@ impl Path {
         changed
     }
 
-    /// Adds one of these processes to the backtrack set, unless one of them is in it or sleeps. If
-    /// none of them is ready, adds all ready processes. Returns whether the set has changed.
+    /// Adds one of the processes that satisfy `matches` to the backtrack set, unless one of them is
+    /// in it or sleeps. If none of them is ready, adds all ready processes. Returns whether the set
+    /// has changed.
     pub fn want_one_of(&mut self, node: usize, matches: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let here = &mut self.candidates[range];

@@ -37,7 +37,9 @@ pub struct Priorities {
     /// The priority of each process; 0 if it is not drawn yet. Values below `depth` belong to
     /// processes that fell.
     of: Vec<u64>,
+    /// The steps of the current walk at which the process that would continue falls.
     changes: Vec<u64>,
+    /// Number of steps of the longest walk so far.
     longest: u64,
 }
 

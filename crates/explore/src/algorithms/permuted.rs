@@ -13,8 +13,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::symmetry::Orbits;
 use crate::drive::findings::{Finding, Findings};
 
-/// Replaces the runs that must be renamed. With `all`, also adds the failures of other states of
-/// the orbits.
+/// Renames the run to the last final state to show, if that state is another one of the orbit. With
+/// `all`, also adds the failures of the other states of the orbits.
 pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all: bool) {
     let Some(orbits) = program.symmetry().map(Orbits::new) else {
         return;

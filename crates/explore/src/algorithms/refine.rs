@@ -7,13 +7,13 @@
 //! program refines its specification if for each of its runs some run of the specification has the
 //! same observation; if the run is final, the run of the specification must be final too.
 //!
-//! The specification may have variables that are not observed, so a run of the program may
-//! correspond to many of its states. All these states are followed at once, as in the subset
-//! construction for automata (Rabin and Scott 1959). The search is breadth-first, over pairs: a
-//! state of the program, and the set of all states of the specification that are possible after the
-//! same observation, closed under unobserved steps. An observed step leads to the states that the
-//! specification reaches by a step to the same values. If there are no such states, the run up to
-//! that step is a counterexample of minimal length.
+//! The specification may have variables that are not observed. So after a run of the program, the
+//! specification may be in one of many states. All these states are followed at once, as in the
+//! subset construction for automata (Rabin and Scott 1959). The search is breadth-first, over
+//! pairs: a state of the program, and the set of all states of the specification that are possible
+//! after the same observation, closed under unobserved steps. An observed step leads to the states
+//! that the specification reaches by a step to the same values. If there are no such states, the
+//! run up to that step is a counterexample of minimal length.
 //!
 //! As in other searches, a run of the program or of the specification does not count if a false
 //! `assume` has halted a process in it. A process that has failed makes no step, and its run is not
@@ -102,8 +102,8 @@ pub fn refine<A: Semantics, B: Semantics>(
     }
 }
 
-/// Returns how a run deviates from all runs of the specification. Returns `None` if it does not
-/// deviate, or if the limits do not suffice to find out.
+/// Returns how a run deviates from all runs of the specification. The result is `None` if the run
+/// does not deviate, or if a limit ends the check.
 pub fn exceeds<A: Semantics, B: Semantics>(
     program: Observed<'_, A>,
     specification: Observed<'_, B>,
@@ -193,8 +193,11 @@ struct SpecificationStates<'a, 'w, B: Semantics> {
     budget: Budget<'a>,
     watch: &'a mut Watch<'w>,
     states: Vec<SpecState<B::State>>,
+    /// The number of each known state, by its fingerprint and values.
     known: FxHashMap<(Fingerprint, Values), u32>,
+    /// The sets of states, by number. Each is sorted.
     sets: Vec<Rc<[u32]>>,
+    /// The number of each set.
     set_ids: FxHashMap<Rc<[u32]>, u32>,
     /// For a set and the values after an observed step: the set that the step leads to.
     moves: FxHashMap<(u32, Values), Option<u32>>,
@@ -365,9 +368,11 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
 struct Pair<S> {
     state: S,
     values: Values,
+    /// The number of the set of states of the specification.
     set: u32,
     /// The previous pair, and the step from it; `None` for the first pair.
     by: Option<(u32, ScheduledStep)>,
+    /// Number of steps from the initial state.
     depth: u64,
 }
 
@@ -382,6 +387,7 @@ struct Search<'a, 'w, A: Semantics, B: Semantics> {
 }
 
 impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
+    /// Searches for a shortest run of the program that the specification does not have.
     fn run(&mut self) -> Option<(Schedule, RefinementGap)> {
         self.program.program.back_to(0);
         if is_discarded(self.program.program) {

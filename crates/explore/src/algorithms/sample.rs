@@ -2,8 +2,8 @@
 //!
 //! The methods cite their papers (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one run from
 //! the initial state to its end. A [`Picker`] draws the next process; the outcome of a `choose` is
-//! drawn evenly. Only the step itself shows which outcomes are possible, so it is made again with
-//! the outcome that was drawn.
+//! drawn evenly. Only making a step shows which outcomes its `choose` has. So the step is made once
+//! to learn them, and again with the drawn outcome.
 //!
 //! The walks of a seed are made in batches of [`BATCH`]. Each batch has a seed of its own, and
 //! starts with a fresh picker. So the sample is the same if several workers make batches in any
@@ -62,8 +62,9 @@ pub trait Picker<E> {
 pub struct Walks<L> {
     picker: L,
     random: Random,
-    /// Number of walks to make; `None` if only the limits of the search end it.
+    /// Number of walks to make; `None` if only the limits of the search end the sample.
     most: Option<u64>,
+    /// Number of walks that have ended.
     ended: u64,
     /// Whether a walk has begun and not ended.
     walking: bool,
@@ -255,7 +256,7 @@ pub(super) fn walk<E: Execution>(
     found
 }
 
-/// An engine that continues some walks: each of its searches starts with the next walk.
+/// An engine that draws the walks of one policy: each search continues with the next walk.
 #[derive(Debug)]
 pub struct WalkOn<'a, L>(RefCell<&'a mut Walks<L>>);
 

@@ -2,7 +2,7 @@
 //!
 //! Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS 1032, 1996,
 //! chapter 5; also at the end of section 2.4 of the thesis paper. The algorithm does not search for
-//! races: every ready process is run from every state, but a process that has been run from a state
+//! races: every ready process is run from every state. But a process that has been run from a state
 //! sleeps in the states after its later siblings, until a step is made that depends on its own.
 //!
 //! | paper | here |

@@ -18,23 +18,26 @@
 //! Where it deviates:
 //! - An initial that sleeps counts as an element of the backtrack set. The paper may add such a
 //!   process and then never runs it.
-//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
-//!   program past only (its other predecessors came through the critical section that the reversal
-//!   removes). An acquisition that is still waiting at the end of a run is treated as a last event
-//!   that is not made (errata E3).
+//! - *Locks*: an acquisition races with the acquisition before it. In v, only its program past
+//!   comes before it: it had its other predecessors only because it followed the critical section,
+//!   which it now precedes. An acquisition that is still waiting at the end of a run is treated as
+//!   a last event that is not made (errata E3).
 //! - *Guards* (errata E3): the run does not show whether a guarded step is possible after a
-//!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
-//!   its program past, all ready processes are run. The head comment of `optimal` explains why this
-//!   is enough.
-//! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
+//!   reversal. So all ready processes are run from the state before every event that conflicts with
+//!   a guarded step, made or waiting, and is not in the program past of that step. The head comment
+//!   of `optimal` explains why this is enough.
+//! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
+//!   after the last one.
 //!
-//! Initials, not weak initials: steps after v may prevent the step of a process outside of v.
+//! The algorithm uses initials, not weak initials: steps after v may prevent the step of a process
+//! that makes no step in v.
 //!
-//! Tried and dropped: ignoring the steps that wait at the end of a *blocked* run, as if they had
-//! occurred in the run that covers it. Random programs lost traces: `x := 0 | if y <= y { y := 1 }
-//! | y == 0 |> x := x` lost one of 3. In the covering run these steps occur in other states. Also
-//! dropped: the testkit's rule that an awake initial is added although another one sleeps. With
-//! this rule 6 philosophers have 1291 blocked runs, without it they have none.
+//! Tried and dropped:
+//! - To ignore the steps that wait at the end of a *blocked* run, because they also occur in the
+//!   run that covers it. They occur there in other states, so random programs lost traces: for
+//!   example `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` lost one of 3.
+//! - The rule of the testkit that an awake initial is added even if another one sleeps. With this
+//!   rule 6 philosophers have 1291 blocked runs, without it they have none.
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Status, Wait};
 

@@ -2,8 +2,8 @@
 //!
 //! Depth-first search with a table of the states met so far, each as a fingerprint (Holzmann, *The
 //! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction). From each state a
-//! [stubborn set](crate::algorithms::stubborn) of processes is run, or all processes without
-//! `reduced`.
+//! [stubborn set](crate::algorithms::stubborn) of processes is run or, without `reduced`, every
+//! process.
 //!
 //! | paper | here |
 //! |---|---|
@@ -17,9 +17,10 @@
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
 //! together. Nothing is run from a state where a false `assume` has halted a process: every run
-//! that counts exists without that step, too. If a run may return to a state and livelocks or
-//! [temporal](crate::algorithms::temporal) properties are searched, all processes are run and the
-//! graph of states is recorded ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
+//! that counts exists without that step, too. Livelocks and violations of
+//! [temporal](crate::algorithms::temporal) properties are searched only if a run may return to a
+//! state. Then all processes are run and the graph of states is recorded
+//! ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
 //! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing
 //! transitions that were executed.
 //!
@@ -27,8 +28,9 @@
 //! unless all states are needed, that is, if the graph of states is recorded, the depth is limited,
 //! or there is an observer.
 //!
-//! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]),
-//! so most steps cost as much as a cell and a process, not as much as the whole state.
+//! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]).
+//! So for most steps only the parts of a cell and a process are computed, not those of the whole
+//! state.
 
 use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
@@ -48,6 +50,7 @@ pub(crate) struct Stateful<'a, M: Memory> {
     nodes: Vec<MarkedNode<M::Mark>>,
     /// The processes to run from the states of the path, one state after the other.
     todo: Vec<ProcessId>,
+    /// Whether the last state was known when it was met.
     known: bool,
     /// The number of states met.
     states: u64,
@@ -59,8 +62,8 @@ pub(crate) struct Stateful<'a, M: Memory> {
     wait: u32,
 }
 
-/// Minimum number of steps between two branches that are passed on: each costs as much as a few
-/// hundred steps.
+/// Minimum number of steps between two branches that are passed on: passing one on costs as much as
+/// a few hundred steps.
 const BETWEEN_GIFTS: u32 = 1000;
 
 /// A state of the path.
@@ -84,7 +87,8 @@ pub(crate) trait Memory {
     /// The data kept with a state while it is on the path.
     type Mark: Copy + Default;
 
-    /// Handles a state that a run has reached: by which event, and from which marked state.
+    /// Handles the state that the run has reached. `from` holds the mark of the previous state and
+    /// the event that led from it, unless this is the initial state.
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
@@ -102,12 +106,13 @@ pub(crate) trait Memory {
     /// Called before the last step is undone.
     fn leave(&mut self) {}
 
-    /// Returns the transition that has just been executed, from the state met last.
+    /// Returns a fingerprint of the transition that has just been executed from the state met last.
     fn transition<E: Semantics>(&self, _program: &E) -> Option<Fingerprint> {
         None
     }
 
-    /// Returns the number of states that the states met represent, if one may represent several.
+    /// Returns the number of states that are represented by those met, if one state may represent
+    /// several.
     fn permuted(&self) -> Option<u64> {
         None
     }
@@ -117,7 +122,8 @@ pub(crate) trait Memory {
         Vec::new()
     }
 
-    /// Returns the probability that a new state counted as known, after this number of states.
+    /// Returns the probability that some new state was taken for a known one, after this number of
+    /// states.
     fn miss(&self, _states: u64) -> Option<f64> {
         None
     }
@@ -191,7 +197,8 @@ impl<'a, M: Memory> Stateful<'a, M> {
         self.wait = BETWEEN_GIFTS;
         let events = program.events();
         for (depth, node) in self.nodes.iter_mut().enumerate() {
-            // A state from which no process was run would look like a state without successors.
+            // At least one process is run here: otherwise the state would look like one without
+            // successors.
             let (process, outcomes) = if node.next == node.first {
                 return;
             } else if node.next < node.end {
@@ -315,7 +322,7 @@ pub(crate) struct Visits<'a> {
     known: KnownBy,
 }
 
-/// The fingerprint by which a state is known.
+/// The fingerprint under which a state is stored.
 enum KnownBy {
     /// The sum of the parts of the current state.
     Parts(Meter),

@@ -3,9 +3,10 @@
 //! Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025. Most
 //! steps do not matter for a bug, and there are too many interleavings of all steps. So a set of
 //! *interesting* steps is chosen, and the walk is uniform over their orders. It draws the process
-//! that makes the next interesting step, its *intent*, with a probability proportional to the
-//! interesting steps that processes have left (see `urw`). Until that step is made, the interesting
-//! steps of other processes are held back, and all other steps are made in any order.
+//! that will make the next interesting step, called the *intent*. The probability of a process is
+//! proportional to the number of interesting steps that it has left (see `urw`). Until that step is
+//! made, the interesting steps of other processes are held back, and all other steps are made in
+//! any order.
 //!
 //! | paper | here |
 //! |---|---|
@@ -23,13 +24,13 @@
 //!
 //! - The paper profiles the program first. Here the earlier walks of the same batch are the
 //!   profile: the first walk is a random walk.
-//! - A process that has not been started belongs to its parent (see `urw`). If the intended process
-//!   starts others, the intent is drawn again among the process and its children. This keeps the
-//!   orders of interesting steps uniform if no step waits.
+//! - The interesting steps of a process that has not been started count as steps of its parent (see
+//!   `urw`). If the intended process starts others, the intent is drawn again among the process and
+//!   its children. This keeps the orders of interesting steps uniform if no step waits.
 //! - The claims of a step, all that it might touch, decide whether it is interesting. An object is
 //!   a range of cells that some claim has; a step counts once for each range that overlaps it.
-//! - If all ready processes are held back, because processes wait for each other or are shorter
-//!   than expected, the intent is drawn again among the ready ones.
+//! - If all ready processes are held back, because processes wait for each other or make fewer
+//!   interesting steps than expected, the intent is drawn again among the ready ones.
 
 use mazurka_core::{Access, Claims, Execution, ProcessId, Random};
 use rustc_hash::FxHashMap;
@@ -64,10 +65,13 @@ pub struct Selective {
     walking: bool,
     /// The objects touched, in the order in which they were met first.
     objects: Vec<ObjectAccesses>,
+    /// The index in `objects` of each range of cells.
     numbers: FxHashMap<(u32, u32), usize>,
     /// The object of the current walk; `None` if no shared object is known.
     object: Option<Access>,
+    /// The expected numbers of interesting steps that remain.
     lengths: Lengths,
+    /// The process that will make the next interesting step.
     intent: Option<ProcessId>,
     /// Whether the intent must still be drawn.
     open: bool,

@@ -8,13 +8,14 @@
 //! The permutations of interchangeable members ([`Symmetric`]) are automorphisms of the graph of
 //! states. The *orbit* of a state s consists of the states π·s. All states of an orbit have the
 //! same futures up to names. So a state is stored under the key of its orbit: the least fingerprint
-//! of some of the orbit's states, chosen independently of the names. The explored states are states
-//! that runs reach, so all schedules are real. The key only decides whether a state is known.
+//! among some states of the orbit. Which states these are does not depend on the names. The
+//! explored states are states that runs reach, so all schedules are real. The key only decides
+//! whether a state is known.
 //!
 //! | paper | here |
 //! |---|---|
 //! | ξ(s), the canonical state | [`Orbits::canonical`], as a fingerprint |
-//! | ordered partition | colours: one less than another comes before it |
+//! | ordered partition | colours: members with lesser colours come first |
 //! | refinement | [`Orbits::refine`], by how the state looks from each member |
 //! | the tree of partitions | [`Orbits::descend`] |
 //!
@@ -23,19 +24,20 @@
 //! views split a colour. Members that share a colour are often interchangeable in this state: if
 //! each exchange of two neighbours among them leaves the state unchanged, every order of them gives
 //! the same image, and this image is the result. Otherwise views with the new colours split
-//! further. When they no longer split, each member of the first shared colour is tried as its first
-//! member, and the least image counts. No step of this computation depends on the names, so states
-//! of one orbit have one key. Conversely, states with one key are in one orbit, because a key is
-//! the fingerprint of a state of its orbit.
+//! further. When they no longer split, each member that has the first shared colour is tried as the
+//! first of them, and the least image counts. No step of this computation depends on the names, so
+//! states of one orbit have one key. Conversely, states with one key are in one orbit, because a
+//! key is the fingerprint of a state of its orbit.
 //!
-//! The size of the orbit follows. A group of n members has n! permutations, and those that leave
-//! the state unchanged are those that lead from one of the least images to another.
+//! The size of the orbit follows: it is the number of all permutations (n! for a group of n
+//! members), divided by the number of permutations that leave the state unchanged. The latter is
+//! the number of labellings that give the least image.
 //!
 //! Stubborn sets: a set that is [stubborn](crate::algorithms::stubborn) in s is, after renaming,
-//! stubborn in π·s. So it does not matter which state of an orbit is explored. For equal numbers of
-//! states and steps with any number of workers, the choice among several smallest sets must not
-//! depend on the state of the orbit. It depends on the order of processes, so their order in the
-//! canonical state is used.
+//! stubborn in π·s. So it does not matter which state of an orbit is explored. Which one it is may
+//! depend on the workers, but the numbers of states and steps must not. So the choice among several
+//! smallest stubborn sets must be the same for all states of an orbit. This choice depends on an
+//! order of the processes; their order in the canonical state is used.
 //!
 //! Deviations: only fingerprints are renamed, never states. A fingerprint is an unordered sum of
 //! parts, so the parts that no permutation changes are added once. Observations

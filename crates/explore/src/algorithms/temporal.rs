@@ -10,12 +10,12 @@
 //! | ◇p, □◇p, □(p → ◇q) | [`avoiding`]: no fair run avoids a condition from some state on |
 //! | fair strongly connected subgraph | [`Parts`](crate::algorithms::fair::Parts) |
 //!
-//! A run violates `eventually e` if it avoids e from its first state on, `infinitely_often e` if it
-//! avoids e from some state on, and `whenever e leads_to f` if it avoids f from a state on in which
-//! e holds. So a violation of each of the three is a run that, from some state on, stays in states
-//! without a condition, and either ends there or continues for ever and is
-//! [fair](crate::algorithms::fair). Whether a process is ready is decided in the whole graph: its
-//! step may lead out of these states.
+//! A run violates `eventually e` if it avoids e from its first state on. It violates
+//! `infinitely_often e` if it avoids e from some state on. It violates `whenever e leads_to f` if
+//! it avoids f from some state on in which e holds. So a violation of each of the three is a run
+//! that, from some state on, stays in states in which a condition is false. The run either ends
+//! there, or continues for ever and is [fair](crate::algorithms::fair). Whether a process is ready
+//! is decided in the whole graph: its step may lead out of these states.
 //!
 //! Deviations: no automaton of the formula is built, because these four kinds need none. Runs that
 //! a failure or a false `assume` halts count up to that point: they can violate only `always`.

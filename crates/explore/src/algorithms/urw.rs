@@ -11,10 +11,10 @@
 //! | the counts of a profiling run | the means over all earlier walks of the same batch |
 //!
 //! The steps of a process that has not been started count as steps of its parent: they come after
-//! the step that starts it. If no step waits, the steps then form a forest, and the fraction of
-//! interleavings that begin with the next step of a process is the fraction of the steps that come
-//! after it (the hook lengths of a forest, Knuth, TAOCP 3, 5.1.4, exercise 20). So the walk stays
-//! uniform if processes start others.
+//! the step that starts it. If no step waits, the steps then form a forest. Take the next step of a
+//! process and all steps that come after it in the forest: their share of all steps is the fraction
+//! of the interleavings that begin with this step (the hook lengths of a forest, Knuth, TAOCP 3,
+//! 5.1.4, exercise 20). So the walk stays uniform if processes start others.
 //!
 //! Where it deviates:
 //!
@@ -33,12 +33,13 @@ use super::sample::Picker;
 /// The expected numbers of steps of processes, in fractions of a step.
 #[derive(Clone, Debug)]
 pub(super) struct Lengths {
-    /// The units of one step: the number of walks that the numbers were learned from.
+    /// Number of units that make one step: the number of earlier walks, so that a mean over these
+    /// walks is a whole number of units.
     unit: u64,
     /// For each process, the steps that it is expected to have left, without those of processes
     /// that it has yet to start.
     left: Vec<u64>,
-    /// `left`, together with the steps of these processes.
+    /// For each process, `left` plus the weights of the processes that it has yet to start.
     weights: Vec<u64>,
 }
 

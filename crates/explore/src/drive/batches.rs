@@ -121,6 +121,7 @@ impl SharedSample<'_> {
         }
     }
 
+    /// Takes batches and draws their walks, until no batch is needed or the search is stopped.
     fn work<E: Execution>(
         &self,
         worker: &BatchCounts,

@@ -1,9 +1,9 @@
 //! Cuts the search space into parts that can be explored independently.
 //!
-//! A part consists of a prefix of schedules and the processes that sleep after it. Its traces are
-//! those that start with the prefix and whose next step is not made by a sleeping process. The
-//! engine must treat a process that sleeps at the start like one that the engine itself has put to
-//! sleep.
+//! A part consists of a prefix, which is the beginning of a schedule, and of the processes that
+//! sleep after it. Its traces are those that start with the prefix, except those that can continue
+//! with the step of a sleeping process. The engine must treat a process that sleeps at the start
+//! like one that the engine itself has put to sleep.
 //!
 //! A part is cut in two by a process that is ready and awake. In the traces of the first half, the
 //! step of this process can come first after the prefix. So the step becomes a part of the prefix
@@ -17,33 +17,33 @@
 //! races that have not been met yet may still add branches to a state. The halves are complete from
 //! the start, and races with events of the prefix need not be analysed. The price is that a run may
 //! end blocked at a sleeping process that no race of the part wakes. A sleeping process covers a
-//! sequence only if it is a true initial of it; without this rule traces are lost, as the tests
-//! show at once.
+//! sequence only if its step is in the sequence and can come first there (a true initial); without
+//! this rule traces are lost, as the tests show at once.
 //!
 //! *Which process.* Every choice is correct. If nothing ever conflicts with the step of the
-//! process, the second half has no trace, but an engine does not know that and blocks all its runs.
-//! So one run is made, and only processes are considered whose step conflicts with a step of
-//! another process in this run; if there is none, the part is not cut. Among them, the process is
-//! chosen whose step conflicts with the fewest *next* steps, because the engine would run it first,
-//! too. With c conflicts the first half is assumed to be 1/(1+c) of the part, because one of c+1
-//! steps comes first, but at most [`FIRST_HALF`]. If no next step conflicts, the step that wakes
-//! the process in the second half is far away, and more runs are blocked there. So from
-//! [`FEW_PARTS`] parts on, a part is cut only at conflicts.
+//! process, the second half has no trace. An engine does not know that: it explores the half, and
+//! all its runs end blocked. So one run is made, and only processes are considered whose step
+//! conflicts with a step of another process in this run; if there is none, the part is not cut.
+//! Among them, the process is chosen whose step conflicts with the fewest *next* steps, because the
+//! engine would run it first, too. With c conflicts the first half is assumed to be 1/(1+c) of the
+//! part, because one of c+1 steps comes first, but at most [`FIRST_HALF`]. If no next step
+//! conflicts, the step that wakes the process in the second half is far away, and more runs are
+//! blocked there. So from [`FEW_PARTS`] parts on, a part is cut only at conflicts.
 //!
 //! Tried and dropped (figures for `optimal`):
 //! - One part for each process that is ready and awake, as in the sleep-set tree: many processes
 //!   sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one worker.
 //! - Two halves by the first process, or by the process with the *most* conflicts, or without the
-//!   run: lastzero(16) had 49 to 75 blocked runs for each 100.
+//!   run that shows conflicts: lastzero(16) had 49 to 75 blocked runs for each 100.
 //! - Tasks that share the upper states of one search; sequences that reverse races are sent to
-//!   these states and inserted after each round of tasks. If a branch counts as asleep as soon as a
-//!   task explores it, traces are lost: a sleeping process may cover a sequence of another branch
-//!   only because its finished subtree has inserted all sequences that it does not cover into the
-//!   wakeup trees of the later branches. If tasks start only at the ends of wakeup sequences, where
-//!   nothing sleeps, and the trees above stay open, the trees are too large to be shared:
-//!   lastzero(15) had 12 301 tasks and 110 458 shared states after its first 98 079 steps, and
-//!   philosophers(7) took eight times the CPU time (and traces were lost where two tasks of a round
-//!   sent sequences of each other's branches).
+//!   these states and inserted after each round of tasks. Suppose that a branch counts as asleep as
+//!   soon as a task explores it. Then traces are lost: a sleeping process covers sequences of later
+//!   branches only because its own subtree is finished, and has inserted all sequences that it does
+//!   not cover into the wakeup trees of these branches. Suppose instead that tasks start only at
+//!   the ends of wakeup sequences, where nothing sleeps, and that the trees above stay open. Then
+//!   the trees are too large to be shared: lastzero(15) had 12 301 tasks and 110 458 shared states
+//!   after its first 98 079 steps, and philosophers(7) took eight times the CPU time. Traces were
+//!   lost even so, where two tasks of a round sent sequences of each other's branches.
 //!
 //! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and
 //! cutting a part gives one part for each process that is ready.
@@ -206,8 +206,8 @@ struct Rules {
     freely: bool,
 }
 
-/// Returns the parts of a part. The list is empty if the runs end there or if the part must not be
-/// cut. Returns `None` if there are too many parts.
+/// Returns the parts into which a part is cut. The list is empty if the runs end there or if the
+/// part must not be cut. Returns `None` if there are too many parts.
 fn children<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,

@@ -39,7 +39,8 @@ pub trait Policy<E: Execution> {
     /// Whether the policy draws executions, so that the number of times a trace is met matters.
     const SAMPLES: bool = false;
 
-    /// Whether the policy handles steps that only enable each other ([`Execution::separate_ends`]).
+    /// Whether the policy can handle events that enable later ones, such as a send and its receive
+    /// with separate claims ([`Execution::separate_ends`]).
     const SEPARATES: bool = false;
 
     /// Called when the search has entered a state by a step.
@@ -344,6 +345,10 @@ struct Driver<'a, 'w> {
 }
 
 impl Driver<'_, '_> {
+    /// The loop. In each round it asks the policy for the next process. If there is one, makes its
+    /// step. If there is none, goes back as far as the policy says ([`Policy::leave_to`]). Before
+    /// that, it records the end of the run if the state is `fresh`, that is, if it was just reached
+    /// by a step.
     fn run<E: Execution, P: Policy<E>>(
         &mut self,
         program: &mut E,
@@ -352,7 +357,7 @@ impl Driver<'_, '_> {
     ) {
         program.back_to(0);
         observer.start(program);
-        // Called once: most searches have no observer, and steps are short.
+        // Asked only once, not at each step: most searches have no observer, and steps are short.
         let looks = observer.looks();
         if observer.counts_reversals() {
             policy.note_reversals();
@@ -409,7 +414,8 @@ impl Driver<'_, '_> {
                     let noted = loop {
                         let event = match program.step(process, &outcomes) {
                             Ok(event) => event,
-                            // Its accesses may have come in another order than before.
+                            // After a data race, the accesses that are not steps may have come in
+                            // another order than before.
                             Err(_) if self.ledger.data_race => {
                                 return self.break_off(Bound::DataRaces);
                             }
@@ -522,7 +528,8 @@ impl Driver<'_, '_> {
     fn broken_off(&mut self) {
         let counts = self.ledger.counts();
         let mut bound = self.budget.why_broken(counts, self.watch);
-        // After a data race, a program need not do the same again, and breaks off.
+        // After a data race, a program need not behave as before when a run is repeated; then it
+        // breaks off its step.
         if self.ledger.data_race && self.budget.look(counts, self.watch).is_continue() {
             bound = Bound::DataRaces;
         }
@@ -532,7 +539,8 @@ impl Driver<'_, '_> {
     /// Whether another step may be made.
     fn may_step(&self) -> ControlFlow<Bound> {
         let counts = &self.ledger.found.counts;
-        // Runs of an endless loop are never complete, and there may be very many of them.
+        // Runs that are cut count as executions: those of an endless loop are never complete, and
+        // there may be very many of them.
         self.budget.may_run(counts.executions + self.cut)?;
         self.budget.may_step(counts.steps)
     }

@@ -1,16 +1,18 @@
 //! Estimates the number of executions of a search from the finished part of it.
 //!
-//! Not from a paper; the idea is that of Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree
-//! Size", AAAI 2006: every branch of a state is assumed to be as large as its siblings. Then the
-//! finished fraction of the search is known at any time, and the executions met so far are assumed
-//! to be the same fraction of all executions.
+//! No paper; the idea is from Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size", AAAI
+//! 2006: every branch of a state is assumed to be as large as its siblings. Then the finished
+//! fraction of the search is known at any time, and the executions met so far are assumed to be the
+//! same fraction of all executions.
 //!
 //! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
 //! almost empty. For these, each remaining part is assumed to be as large as the finished parts
 //! with the same number of sleeping processes. If there are no such parts, it is compared with the
-//! finished parts that have the next smaller number of sleeping processes; it is assumed to be
-//! smaller by a constant factor for each additional one. The size of a part grows more slowly than
-//! its share: the square root fitted the corpus better than the share itself.
+//! finished parts that have the next smaller number of sleeping processes, and is assumed to be
+//! smaller by a constant factor for each additional sleeping process. Parts with equally many
+//! sleeping processes differ in their shares of the space: a part is assumed to have executions in
+//! proportion to the square root of its share, which fitted the corpus better than the share
+//! itself.
 //!
 //! The error was measured on the corpus, where totals are known (mazurka/tests/it/estimate.rs,
 //! which also checks this statement): in most programs the remaining number of executions differs
@@ -89,7 +91,8 @@ impl Estimate {
     }
 }
 
-/// Returns the assumed size of a part. It grows with the share of the part, but more slowly.
+/// Returns the assumed size of a part, relative to other parts with equally many sleeping
+/// processes.
 fn size(part: &Part) -> f64 {
     part.share.sqrt()
 }

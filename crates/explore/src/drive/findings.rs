@@ -88,10 +88,11 @@ pub struct Seen {
     pub observed: Prints,
     /// The observations of the `finals` of the findings.
     pub finals: Vec<Fingerprint>,
-    /// The permutation of processes that leads from the last of the `finals` to the final state
-    /// shown; empty if that is the state itself.
+    /// The final state to show may be another state of the orbit that the run of the last of the
+    /// `finals` reaches. Then this permutation of processes leads to it; otherwise it is empty.
     pub renamed: Vec<u32>,
-    /// Number of traces whose final state breaks an `ensures`, for each `ensures`.
+    /// For each `ensures`, the number of traces whose final state breaks it; the sum of these
+    /// numbers.
     pub broken_ensures: u64,
     /// For algorithms that may meet a trace again: the traces met.
     pub traces: Option<Prints<Tally>>,
@@ -140,10 +141,10 @@ impl Findings {
         }
     }
 
-    /// Returns the estimated fraction of the traces that the search has met, if it drew executions
-    /// and they came to an end. Returns `None` if a violation ended the sample, because the number
-    /// of executions then depends on their findings, and for a program without steps, because it
-    /// has one execution.
+    /// Returns the estimated fraction of the traces that the search has met, if it drew executions.
+    /// Returns `None` if a violation ended the sample, because the number of executions then
+    /// depends on what they have shown. Also returns `None` for a program without steps, because it
+    /// has only one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
         let drawn = self.walks > 0 && self.counts.steps > 0;
         let whole = drawn && self.stopped != StopReason::Certain;
@@ -307,6 +308,7 @@ enum FailurePast<'a> {
 pub(crate) struct Ledger<'a> {
     pub limits: &'a Limits,
     goal: Goal,
+    /// Whether the algorithm merges equal states.
     merges: bool,
     /// Whether every trace is met.
     every_trace: bool,
@@ -319,8 +321,8 @@ pub(crate) struct Ledger<'a> {
     pub wanted: Option<ExpectedFindings>,
     /// Whether the number of times that a trace is met matters.
     pub samples: bool,
-    /// Whether a step that was made is one of a data race. What comes after it may depend on the
-    /// order of accesses that are not steps, and that no search explores.
+    /// Whether the search has gone on after a data race. What comes after the race may depend on
+    /// the order of accesses that are not steps; no search explores these orders.
     pub data_race: bool,
 }
 
@@ -409,8 +411,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Records the mishaps of the event at a position of the whole run. The event counts as one
-    /// failing event, however many of its claims fail. Where states are merged, `transition`
-    /// identifies the event.
+    /// failing event, however many mishaps it has. Where states are merged, `transition` identifies
+    /// the event.
     pub fn mishaps<E: Execution>(
         &mut self,
         program: &E,
@@ -429,7 +431,8 @@ impl<'a> Ledger<'a> {
         self.race(event);
     }
 
-    /// Notes that the search continues after an event, if it is one of a data race.
+    /// Records the data race that an event takes part in, if any, unless the search ends with the
+    /// event.
     fn race(&mut self, event: &Event) {
         if event.races_with.is_some() && !self.certain {
             self.data_race = true;
@@ -437,10 +440,10 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Records the mishaps of an event of a net: the last of these positions of the run. The other
-    /// positions are its causes in the net. In a contextual net the causes may be only some of the
-    /// events that happen before it in this run: then the other order is also a run with the same
-    /// event. So only its causes decide whether it counts.
+    /// Records the mishaps of an event of a net. `causes` holds the positions of its causes in the
+    /// net, and its own position as the last. In a contextual net not all events that happen before
+    /// it in this run need be causes: in another run, which has the same event, the others come
+    /// after it. So only the causes decide whether a failure counts.
     pub fn mishaps_after<E: Execution>(&mut self, program: &E, causes: &[usize]) {
         let mut hasher = TraceHasher::new();
         for &at in causes {
@@ -489,9 +492,9 @@ impl<'a> Ledger<'a> {
             .iter()
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
         let mut run = program.whole();
-        // The second event of a data race belongs only to the past of this failure. The same holds
-        // for an earlier race that has halted a process: in another order another process is
-        // halted, or no process is.
+        // The two events of a data race are not ordered. But if the past of the failure contains
+        // the second one, it must also contain the first: in the other order, another process may
+        // be halted, or none. So the order of each race is added here, and only for this failure.
         let mut ordered = Vec::new();
         if let FailurePast::Of(at) = past
             && run[..=at].iter().any(|event| event.races_with.is_some())
@@ -542,6 +545,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Returns a fingerprint of the event at a position of the whole run, with its past. If states
+    /// are merged, it only distinguishes the event from all others.
     fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
         if let Some(hasher) = &self.hasher {
             return hasher.event(at);
@@ -583,6 +588,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Records a complete run, and its trace if traces are distinguished.
     fn complete<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         self.found.counts.executions += 1;
         let trace = self.hasher.as_ref().map(TraceHasher::trace);

@@ -1,4 +1,7 @@
 //! The interval between two checks of the limits.
+//!
+//! A check takes longer than a fast step. So the interval is a number of steps that doubles as long
+//! as the checks come early enough.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +16,9 @@ pub(crate) struct Pace {
     batch: u32,
     /// The greatest number of steps between two checks.
     most: u32,
+    /// Number of steps until the next check.
     left: u32,
+    /// The time of the last check.
     last: Instant,
 }
 

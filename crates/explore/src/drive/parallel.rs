@@ -45,7 +45,7 @@ use crate::drive::suffix::{OfRest, Suffix};
 const PARTS: usize = 256;
 /// Number of steps of the first attempt, which does not cut the space: some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
-/// The same for a program with unknown conditions, whose steps take longer.
+/// Number of steps of the first attempt for a program over unknown values, whose steps take longer.
 const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
 /// Up to this limit on executions, one worker explores, so that the limit is exact.
 const FEW: u64 = 1 << 16;
@@ -100,7 +100,7 @@ impl Parts {
         }
     }
 
-    /// Like [`new`](Self::new), for a program that is used afterwards.
+    /// Like [`new`](Self::new), but borrows the program, so that it can be used afterwards.
     pub fn of<E: Execution>(program: &mut E, search: Search<Stateless>) -> Self {
         Self::cut(PARTS, program, search)
     }
@@ -142,8 +142,9 @@ impl Parts {
         })
     }
 
-    /// Explores the remaining parts with some workers. The result includes unfinished parts; they
-    /// also stay among the remaining parts, as if they had not been started.
+    /// Explores the remaining parts with some workers. The result includes the findings of parts
+    /// that were started and not finished. Such parts stay among the remaining parts, as if they
+    /// had not been started.
     pub fn run<E: Execution>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -227,6 +228,8 @@ impl Parts {
         self.conclude(done, stopped_by, &budget, &After::MayGoOn).0
     }
 
+    /// Starts the workers and waits for them. Meanwhile this thread collects the results of parts,
+    /// calls the watch, and saves the state at intervals.
     fn run_all<E, O>(
         &mut self,
         workers: &Workers<'_, E>,
@@ -380,7 +383,7 @@ enum After<'a, 's> {
     Nothing,
     /// Another search may continue with the parts.
     MayGoOn,
-    /// Like `MayGoOn`, and the parts are saved at intervals.
+    /// Another search may continue with the parts, and they are saved at intervals.
     Saved(&'a mut Saver<'s>),
 }
 
@@ -438,12 +441,14 @@ struct Desk<'a> {
     /// Parts after this one need not be explored.
     last: AtomicUsize,
     stopped: AtomicBool,
-    /// Whether a worker has broken off a step because the search no longer waits for it.
+    /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
+    /// The limit that has stopped the workers.
     bound: Mutex<Option<Bound>>,
     /// One slot for each worker, and one for all finished parts.
     slots: Vec<Slot>,
-    /// The counts before this search, which has limits of its own.
+    /// The counts of earlier searches of the same space. The limits of this search do not include
+    /// them.
     before: Counts,
 }
 
@@ -521,6 +526,7 @@ impl<'a> Desk<'a> {
         steps.break_value().or(executions.break_value())
     }
 
+    /// Takes parts and explores them, until none is left or the search is stopped.
     fn work<E, O>(
         &self,
         worker: usize,
@@ -665,10 +671,11 @@ impl<'a> Desk<'a> {
 
 /// Takes small blocks of memory of all sizes out of circulation.
 ///
-/// An allocator gives memory that a thread frees to that thread again, even if another thread
-/// allocated it, as the parent thread does for what it passes to a new one. So small vectors of two
-/// workers, written at each step, may share a cache line: two workers on writers(10) then took 1.2
-/// to 2.5 times the CPU time.
+/// When a thread frees memory, the allocator later gives it to that thread again, even if another
+/// thread had allocated it. A new thread frees what its parent allocated and passed to it. So small
+/// vectors of two workers, written at each step, may lie in one cache line: two workers on
+/// writers(10) then took 1.2 to 2.5 times the CPU time. While the caller holds the result, such
+/// blocks are not reused.
 pub(super) fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes
@@ -683,9 +690,10 @@ impl Search<Stateless> {
         self.share_observed(&mut program, workers, watch, &|| ()).0
     }
 
-    /// The same, with an observer of each part; the observers of all visited parts are returned
-    /// with the result, in the order of the parts. If the space has no parts, one observer has seen
-    /// it. The first attempt, and the cutting, use `program`.
+    /// Explores a program like [`share`](Self::share), with an observer for each part. The
+    /// observers of all visited parts are returned with the result, in the order of the parts. If
+    /// the space has no parts, one observer has seen it. The first attempt, and the cutting, use
+    /// `program`.
     pub fn share_observed<E, O>(
         &self,
         program: &mut E,

@@ -3,8 +3,8 @@
 //! All workers put the states that they meet into one [table](crate::drive::states). A state is
 //! expanded by the worker that has inserted it. A worker explores depth first. When another worker
 //! is idle, a busy worker gives away the branch nearest to the start of its path, as the steps that
-//! lead there (*lazy splitting* of Lipton and Mehlhorn; Blumofe, Leiserson, JACM 1999, on work
-//! stealing, explain why the oldest branch is best). Branches wait in a lock-free queue.
+//! lead there (*lazy splitting* of Lipton and Mehlhorn). Blumofe and Leiserson explain why the
+//! oldest branch is best (work stealing, JACM 1999). Branches wait in a lock-free queue.
 //!
 //! Results do not depend on the number of workers. A state alone determines the steps that are run
 //! from it, so the states, the steps between them and all counts are always the same. Only the
@@ -48,7 +48,8 @@ pub(crate) struct Branch {
     prefix: Schedule,
     /// The process that makes it.
     pub process: ProcessPath,
-    /// The first outcomes to try; `None` for all.
+    /// The outcomes to try first: another worker has tried the earlier ones. `None` to try all
+    /// outcomes.
     pub outcomes: Option<SmallVec<[i64; 1]>>,
 }
 
@@ -204,8 +205,9 @@ struct SharedSearch<'a> {
     visited: &'a Visited,
     branch_queue: BranchQueue,
     slots: Vec<Slot>,
+    /// The limit that has stopped the workers.
     bound: Mutex<Option<Bound>>,
-    /// Whether a worker has broken off a step because the search no longer waits for it.
+    /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
 }
 
@@ -251,6 +253,8 @@ impl SharedSearch<'_> {
         }
     }
 
+    /// Takes branches and explores them, until all states are expanded or the search is stopped.
+    /// Then sends all findings of this worker.
     fn work<E: Semantics>(
         &self,
         worker: usize,
@@ -279,6 +283,7 @@ impl SharedSearch<'_> {
         let _ = results.send(all);
     }
 
+    /// Explores a branch, or the whole program for `None`. Other workers may get parts of it.
     fn explore<E: Semantics>(
         &self,
         program: &mut E,
@@ -373,7 +378,7 @@ impl Search<Algorithm> {
 
     /// Explores like `share_states`, without a first attempt. Returns `None` if the space may
     /// have more steps than this limit or if something ends the search early: the findings would
-    /// then depend on timing.
+    /// then depend on timing. If a limit of time or memory or an interrupt ends it, they always do.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,
@@ -387,7 +392,13 @@ impl Search<Algorithm> {
         }
         let budget = Budget::new(&self.limits);
         let found = self.by_workers((merging, Some(most_steps)), workers, &budget, watch);
-        (found.stopped == StopReason::Complete)
+        let by_timing = found.bounds.iter().any(|bound| {
+            matches!(
+                bound,
+                Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted
+            )
+        });
+        (found.stopped == StopReason::Complete || by_timing)
             .then(|| self.with_runs_of_one(found, &mut program, &budget, watch))
     }
 
@@ -440,6 +451,7 @@ impl Search<Algorithm> {
         found
     }
 
+    /// Returns the search with other limits.
     fn within(&self, limits: Limits) -> Self {
         Self {
             limits,
@@ -447,6 +459,8 @@ impl Search<Algorithm> {
         }
     }
 
+    /// Starts the workers and waits for them. Meanwhile this thread calls the watch and checks the
+    /// limits. Merges the findings of all workers.
     fn by_workers<E: Semantics>(
         &self,
         (merging, most_steps): (Merging, Option<u64>),

@@ -1,11 +1,11 @@
 //! The set of visited states, stored as fingerprints in one table that all workers share.
 //!
-//! Open addressing with linear probing over words of 64 bits, each a part of a fingerprint
-//! (Laarman, van de Pol, Weber, *Boosting multi-core reachability performance with shared hash
-//! tables*, FMCAD 2010, for a table of fixed size; Wolper, Leroy, *Reliable hashing without
-//! collision detection*, CAV 1993, on the consequences of storing only a part of a state). One
-//! compare-and-swap inserts a state, so if several workers meet it at the same time, exactly one of
-//! them finds it new.
+//! The table has words of 64 bits, each a part of a fingerprint, and resolves collisions by open
+//! addressing with linear probing. Laarman, van de Pol, Weber, *Boosting multi-core reachability
+//! performance with shared hash tables*, FMCAD 2010, describe such a table of fixed size. Wolper,
+//! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse what is lost if only a
+//! part of a state is stored. One compare-and-swap inserts a state, so if several workers meet it
+//! at the same time, exactly one of them finds it new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the
@@ -31,7 +31,7 @@ const SEGMENT_BITS: u32 = 8;
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
 /// Number of bits that distinguish states.
 const BITS: u32 = 64 + SEGMENT_BITS;
-/// The least length of a segment that is used.
+/// The least length of a segment that holds a state.
 const LEAST: usize = 64;
 /// While all workers pause, every segment of at most this length that is half full grows, too.
 const SHORT: usize = 1 << 11;
@@ -41,13 +41,16 @@ const SHORT: usize = 1 << 11;
 struct Segment {
     /// Changed only by a worker that grows it while all others rest.
     slots: UnsafeCell<Vec<AtomicU64>>,
+    /// Number of used slots.
     used: AtomicUsize,
 }
 
 /// The workers that use a table.
 #[derive(Debug, Default)]
 struct TableWorkers {
+    /// Number of registered workers.
     active: usize,
+    /// Number of registered workers that rest.
     resting: usize,
 }
 
@@ -68,8 +71,8 @@ pub(crate) struct StateTable {
 // lock orders the accesses before and after.
 unsafe impl Sync for StateTable {}
 
-/// A worker that uses a table. Another worker can enlarge a segment only when each `Active` is
-/// dropped or rests.
+/// A worker that uses a table. A worker can enlarge a segment only when all other workers have
+/// dropped their `Active` or rest.
 pub(crate) struct Active<'a> {
     table: &'a StateTable,
 }
@@ -222,6 +225,8 @@ fn home(key: u64, len: usize) -> usize {
     ((u128::from(key) * len as u128) >> 64) as usize
 }
 
+/// Inserts a word into its slot or, if other words are there, into the next free one, unless a slot
+/// on the way has the word already.
 #[inline]
 fn put(slots: &[AtomicU64], key: u64) -> Insertion {
     let mut at = home(key, slots.len());

@@ -66,6 +66,7 @@ impl<E: Execution> Observer<Suffix<'_, E>> for OfRest<'_, E> {
 #[derive(Debug)]
 pub(crate) struct Suffix<'a, E> {
     program: &'a mut E,
+    /// Number of events before the rest.
     before: usize,
 }
 

@@ -1,20 +1,21 @@
 //! A hash table that grows in small steps.
 //!
-//! When an ordinary table doubles its size, it takes three times its memory for a moment, for the
-//! old and the new table, and twice its memory from then on. A limit on memory could not be kept.
-//! So this table consists of many parts that double at different times.
+//! When an ordinary table doubles its size, it takes three times its memory for a moment (for the
+//! old and the new table), and twice its memory from then on. A search could then not keep within a
+//! limit on memory. So this table consists of many parts that double at different times.
 //!
-//! The parts do not get equal shares; otherwise all of them would double at about the same time.
-//! Part k of K gets a share proportional to 2^(k/K): as the table grows to twice its size, one part
-//! after the other reaches the size at which it doubles, at equal distances on a logarithmic scale.
+//! The parts do not get equal shares of the entries; otherwise all of them would double at about
+//! the same time. Part k of K gets a share proportional to 2^(k/K). While the table grows to twice
+//! its size, the parts reach the size at which they double one after the other, at equal distances
+//! on a logarithmic scale.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// Number of parts: each doubling takes about this fraction of the memory.
+/// Number of parts. When one of them doubles, the table grows by about one in this number.
 const PARTS: usize = 128;
 
-/// Granularity of the shares.
+/// Number of slices into which hashes are divided. The number of slices of a part makes its share.
 const SLICES: usize = 4096;
 
 /// A set of entries by hash. All bits of a hash must be well mixed.

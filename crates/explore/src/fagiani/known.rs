@@ -10,8 +10,8 @@ use crate::drive::prints::Prints;
 /// comparisons would cost more than the run.
 const MOST_LOOKS: usize = 32;
 
-/// A deviating prefix: for each process of a seed as many labels as `made` says, and then one more
-/// label of `process`.
+/// A deviating prefix: for each process of a seed as many labels as `made` says, and then one label
+/// of `process` that is not the recorded one.
 pub(crate) struct Deviation<'a> {
     pub seed: &'a Seed,
     pub made: &'a [u32],
@@ -22,7 +22,7 @@ pub(crate) struct Deviation<'a> {
     pub labels: Fingerprint,
 }
 
-/// The data of a seed that is kept when its permutations are done.
+/// The data of all seeds that are kept when their permutations are done.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// For each seed, the fingerprint of the labels of all processes.
@@ -56,8 +56,8 @@ impl Known {
         self.labels.contains(&labels)
     }
 
-    /// Whether a deviating prefix must be run to an end: it is new, and it is not a prefix of one
-    /// of the compared seeds.
+    /// Whether a deviating prefix must be run to the end of an execution: it is new, and it is not
+    /// a prefix of one of the compared seeds.
     pub fn is_new(&mut self, prefix: &Deviation<'_>) -> bool {
         let (seed, made) = (prefix.seed, prefix.made);
         if !self.deviations.insert(prefix.labels) {

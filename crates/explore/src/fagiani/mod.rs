@@ -35,20 +35,22 @@
 //!
 //! # Completeness
 //!
-//! The permutations of one path do not show the others (E6). A step may be possible but have
-//! another label than the recorded one: a condition goes the other way, `choose` returns another
-//! value, or a guard opens that stayed closed. Such a step is run to the end of some execution,
-//! which becomes the next seed. A prefix in which no process can continue becomes a seed, too.
+//! The permutations of one path do not include the executions that take other paths (E6). A step
+//! may be possible but have another label than the recorded one: a condition goes the other way,
+//! `choose` returns another value, or a guard opens that stayed closed. Such a step is run to the
+//! end of some execution, which becomes the next seed. A prefix in which no process can continue
+//! becomes a seed, too.
 //!
 //! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts
 //! of the code rely on that proof:
 //!
 //! - A process need not be tried where its label would lead to a prefix that the search leaves, if
-//!   no process is tried after it ([`Fagiani::is_idle`]). Otherwise the search must find out
-//!   whether it sleeps.
+//!   no process is tried after it ([`Fagiani::is_idle`]). If other processes are tried later, it
+//!   must be tried first, to find out whether it sleeps then.
 //! - The proof requires that the claims of every process are the recorded ones. Every prefix checks
 //!   this; if it does not hold, the seed is explored again without leaving prefixes early
-//!   (`again`). A prefix is not left because of a sleeping process whose label has a `choose`.
+//!   (`again`). The search never leaves a prefix because of a sleeping process whose label has a
+//!   `choose`.
 
 mod known;
 mod printed;
@@ -163,7 +165,7 @@ enum Kind {
     Permutes,
     /// It is being run to an end, where it becomes a seed.
     Records,
-    /// It agrees with no seed to permute, or is a duplicate.
+    /// The search does not continue from it: it agrees with no seed to permute, or is a duplicate.
     Dead,
 }
 
@@ -178,7 +180,8 @@ struct PrefixNode {
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
-    /// Number of processes to try.
+    /// Number of processes that must be tried, as far as this is known; the others are examined
+    /// later.
     due: usize,
     /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
@@ -192,8 +195,10 @@ struct ProcessToTry {
     process: ProcessId,
     /// Whether the seed has a label for it.
     recorded: bool,
-    /// Whether its recorded label is a duplicate. Its other choices are not.
+    /// Whether it sleeps: its recorded label would lead to a duplicate. Other outcomes of its step
+    /// would not.
     asleep: bool,
+    /// Whether its step had the recorded label.
     matched: bool,
 }
 
@@ -222,7 +227,9 @@ impl FollowedSeed {
 struct Fagiani {
     schedule: Schedule,
     complete: bool,
+    /// The seed that is being permuted.
     seed: Seed,
+    /// The seeds that are still to be permuted.
     waiting: VecDeque<Seed>,
     /// The first seed, for permutations by the printed definitions.
     recorded: Option<Seed>,
@@ -230,7 +237,9 @@ struct Fagiani {
     seeds: Known,
     follow: FollowedSeed,
     nodes: Vec<PrefixNode>,
+    /// The sleeping processes of all prefixes on the path, one prefix after the other.
     sleepers: Vec<ProcessId>,
+    /// The processes to try of all prefixes on the path, one prefix after the other.
     tries: Vec<ProcessToTry>,
     /// For each step of the run, whether its code location determined its claims.
     fixed: Vec<bool>,
@@ -414,8 +423,8 @@ impl Fagiani {
     }
 
     /// Whether the search would leave the last prefix, extended by the label of a process to try,
-    /// because of a sleeping process. If the process deviates instead, it also deviates after the
-    /// step of the sleeping process.
+    /// because of a sleeping process. If the process takes another path than the recorded one
+    /// there, it can also take it after the step of the sleeping process.
     fn is_idle(&mut self, at: usize) -> bool {
         let (Some(node), to_try) = (self.nodes.last(), self.tries[at]) else {
             return false;

@@ -12,9 +12,10 @@
 //! Where it deviates: the paper has no locks and no joins; here they interfere as in the other
 //! algorithms. I is filled depth first instead of by length; its members are the same.
 //!
-//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. No
-//! other label moves: θ′ ∈ I is the result of such moves, so no two of its neighbours can be
-//! swapped, and the labels after l, which are greater than l, cannot move either.
+//! canon(θ′·l) moves l to the left past greater neighbours that it does not interfere with. All
+//! other labels stay where they are: θ′ ∈ I is the result of such moves, so no two of its
+//! neighbours can be swapped. The labels that now follow l are greater than l, so they do not move
+//! before it.
 
 use mazurka_core::{Bound, Fingerprint, Labelled, ProcessId, Status};
 use smallvec::SmallVec;

@@ -43,8 +43,8 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// The last access of a process to a cell, as one more than the index of the step; 0 if there is
-/// none.
+/// The last steps of a process that access a cell and that change it. Each is stored as one more
+/// than its index among the steps of the process; 0 if there is none.
 #[derive(Clone, Copy, Debug)]
 struct LastAccesses {
     process: ProcessId,
@@ -71,6 +71,7 @@ pub(crate) struct Seed {
     steps: Vec<u32>,
     /// For each process that waits at the end, the claims of its next step.
     waiting: Vec<Option<Claims>>,
+    /// For each cell, the last accesses of each process to it.
     cells: Vec<SmallVec<[LastAccesses; 2]>>,
 }
 
@@ -199,7 +200,8 @@ impl Seed {
     }
 
     /// Returns the outcomes with which to repeat the step of an event, so that it has the recorded
-    /// outcomes. Returns `None` if these are impossible or if the event already has them.
+    /// outcomes. The result is `None` if the event has the recorded outcomes already, or cannot
+    /// have them.
     pub fn recorded_outcomes(&self, event: &Event) -> Option<SmallVec<[i64; 1]>> {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);

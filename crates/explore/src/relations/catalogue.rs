@@ -38,7 +38,7 @@ pub(crate) fn is_single(number: u32) -> bool {
 pub(crate) struct Catalogue {
     claims: Vec<Claims>,
     known: FxHashMap<Claims, u32>,
-    /// For each process, the number of its last claims, which is tried first.
+    /// For each process, the number of its last claims. A look-up compares these first.
     last: Vec<u32>,
     /// For each key of an event's claims, their number, if the key has been met.
     keyed: Vec<Option<u32>>,

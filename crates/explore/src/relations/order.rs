@@ -62,18 +62,20 @@ struct Lock<S> {
 /// The relations of the current execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Order<S> {
+    /// The events of the current execution, in order.
     pub events: Vec<Occurrence<S>>,
     /// The events of each process.
     threads: Vec<Thread<S>>,
     /// For each cell, the events that conflict with a read of it, and those that conflict with a
-    /// write. The former do not only read the cell; the latter claim it in any way. So the number
-    /// of an access (see [`single`]) is its index in the flattened list.
+    /// write. The first set has the events that do more than read the cell, the second all events
+    /// that claim it. In the flattened list, the set for an access has the number of the access
+    /// (see [`single`]) as its index.
     rivals: Vec<[S; 2]>,
     /// For each cell, its acquisitions and releases; empty if it is not a lock.
     locks: Vec<Lock<S>>,
 }
 
-/// Adds an event to the cell that it claims, given by the number of the access.
+/// Adds an event to the sets of the cell that it claims, given by the number of the access.
 #[inline(always)]
 fn insert<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     let [written, all] = &mut rivals[number / 2];
@@ -81,7 +83,7 @@ fn insert<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     written.insert_if(number & 1 == 1, at);
 }
 
-/// Removes an event from the cell that it claims.
+/// Removes an event from the sets of the cell that it claims.
 #[inline(always)]
 fn remove<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
     let [written, all] = &mut rivals[number / 2];
@@ -301,7 +303,7 @@ impl<S: Set> Order<S> {
         });
     }
 
-    /// Adds an event that touches nothing, such as one that waits for the end of a process.
+    /// Adds an event that claims no cell, such as one that waits for the end of a process.
     #[inline(never)]
     fn push_free(&mut self, event: &Event) {
         let at = self.events.len();
@@ -354,7 +356,8 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Returns the past of an event, and those of the candidates that are immediately before it.
+    /// Returns the past of an event, and its races: the candidates with no event between them and
+    /// it.
     #[inline(always)]
     fn last_of(&self, mut candidates: S, program: &S) -> (S, S) {
         candidates.remove_all(program);
@@ -401,6 +404,7 @@ impl<S: Set> Order<S> {
         });
     }
 
+    /// Adds an event with its past and its races.
     #[inline(always)]
     fn extend(&mut self, extension: Extension<'_, S>) {
         let Extension {

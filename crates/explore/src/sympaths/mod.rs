@@ -21,17 +21,18 @@
 //!   requires that (errata E10). Equal states are on one level, because equal paths and pools took
 //!   equally many steps. Without reduction the search is depth first: nothing is merged, so the
 //!   order does not matter, and only the path is kept.
-//! - *Pruning.* In this order, if the path of a state was expanded before, the state was reached
-//!   from the expanded state by a step without an event: the end of a bounded loop that had used up
-//!   its bound. If its process has nothing left to do and another process is certain to make a
-//!   step, the state is dropped, because that step is explored from the previous state, too.
-//!   (Dropping the state in any case would lose what the process does after the loop; dropping it
-//!   although all other processes may have to wait would lose the deadlock in which all wait.)
-//! - *Dependence* is defined between the accesses that two steps really made, and between steps
-//!   that evaluate the same invariant. Two unknown elements of an array are different if the path
-//!   condition implies it (section 6.1). The condition of the whole path is used, whether it is
-//!   known before or after the two steps. That is enough here, because all processes are run from
-//!   every state.
+//! - *Pruning.* In a breadth-first search, suppose that a state with the same path was expanded
+//!   before. Then the new state was reached from it by a step without an event: the end of a
+//!   bounded loop that had used up its bound. If the process of this step has nothing left to do
+//!   and another process is certain to make a step, the new state is dropped, because that other
+//!   step is explored from the earlier state, too. Both conditions are needed: without the first,
+//!   what the process does after the loop would be lost, and without the second, the deadlock in
+//!   which all processes wait.
+//! - *Dependence.* Two steps are dependent if accesses that they really made conflict, or if they
+//!   evaluate the same invariant. Two unknown elements of an array are different if the path
+//!   condition implies it (section 6.1). The condition of the whole path is used, even if it became
+//!   known only after the two steps. That is enough here, because all processes are run from every
+//!   state.
 //! - *Waiting* (section 6.3). A step in which a process only finds that it must wait leads to no
 //!   new state. But if every process can find that it must wait, the states in which all of them
 //!   wait are deadlocks.
@@ -72,7 +73,8 @@ pub trait Audience<E> {
 
 /// Runs that lead to a finding.
 pub trait LeadsHere {
-    /// Returns a run in the order of the form of its path, without steps that leave no event.
+    /// Returns a run that makes the events of the path in the order of its form. Steps that leave
+    /// no event are left out.
     fn schedule(&self) -> Schedule;
 
     /// Returns the run as it was made, step by step.
@@ -262,6 +264,8 @@ struct Search<'a, 'w, E: Symbolic> {
 }
 
 impl<E: Symbolic> Search<'_, '_, E> {
+    /// Explores level by level: expands all states of a level, and merges equal ones of the next
+    /// level.
     fn breadth_first(&mut self) -> ControlFlow<Bound> {
         let mut level = vec![Entry::<E> {
             state: self.program.state(),
@@ -358,6 +362,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
         last.is_some_and(|event| is_silent(event) && ended(event))
     }
 
+    /// Explores without merging, along one path at a time.
     fn depth_first(&mut self) -> ControlFlow<Bound> {
         // The remaining choices of each state on the path, the next one last.
         let mut choices: Vec<Choice> = Vec::new();

@@ -7,10 +7,10 @@
 //! conflict ↗.)
 //!
 //! In a replicated net a reader and a taker of the same condition are in conflict unless the read
-//! is a cause of the write. Each event stores the number of its causes that read a condition that
-//! it takes; if the set contains more readers, there is a conflict. In the contextual net no cycle
-//! is possible if the counts are equal: if there are no further readers, causality alone orders the
-//! set.
+//! is a cause of the write. Each event stores, for each condition that it takes, the number of its
+//! causes that read this condition. If the set contains more readers of the condition, there is a
+//! conflict. In the contextual net more readers are no conflict, but only with them a cycle is
+//! possible: without them, causality alone orders the set.
 
 use super::net::{NONE, Net, NetKind};
 
@@ -19,7 +19,9 @@ use super::net::{NONE, Net, NetKind};
 struct Mark {
     /// The mark is valid if this is the current round.
     round: u32,
+    /// Whether an event of the set takes the condition.
     taken: bool,
+    /// Number of events of the set that read the condition.
     readers: u32,
 }
 
@@ -30,6 +32,7 @@ pub(crate) struct Examiner {
     marks: Vec<Mark>,
     /// For each event, the round in which it was fired.
     fired: Vec<u32>,
+    /// The events of the current set; those of a process in reverse order.
     events: Vec<u32>,
     /// For each process, the index in `sorted` of its first event and of its next one.
     heads: Vec<(u32, u32)>,

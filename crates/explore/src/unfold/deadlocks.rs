@@ -2,9 +2,9 @@
 //!
 //! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks that are never
 //! released, guards and joins. In a deadlock each process has ended or is at a closed extension.
-//! The search takes a closed extension, decides where the process that it waits for stops, decides
-//! where the process that this second process waits for stops, and so on. The decisions must be
-//! reachable together, and the conditions that processes wait for must not change. So the search
+//! The search takes a closed extension, and decides where the process stops that it waits for. Then
+//! it decides where the process stops that this second one waits for, and so on. The decisions must
+//! be reachable together, and the conditions that processes wait for must not change. So the search
 //! finds a cycle of locks by following it: the holder of a lock cannot go beyond the point where it
 //! releases the lock. When the cycle is closed, the other processes are followed to all the states
 //! where they can stop.
@@ -20,10 +20,11 @@
 //! before it must have ended: otherwise the deadlock would be found once for each waiting process.
 //!
 //! With inputs a step may *stay*: it decides a condition, and then must wait for the end of a
-//! process. The net does not order such an event with that end. In a replicated net the end would
-//! have to be distinguished by the preceding stays. Only when a step has been made is it known
-//! whether it ends its process and so must claim the end. So where conditions decide, the callers
-//! run each deadlock, and discard it if the run is not deadlocked.
+//! process. Such an event must come before that end, but the net does not order the two. To order
+//! them, each event that may end its process would have to claim the end, and only when a step has
+//! been made is it known whether it ends its process. In a replicated net the end would also have
+//! to be distinguished by the stays before it. So where conditions decide, the callers run each
+//! deadlock, and discard it if the run is not deadlocked.
 
 use std::ops::ControlFlow;
 

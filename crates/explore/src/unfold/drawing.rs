@@ -84,6 +84,7 @@ impl NetDrawer<'_> {
         self.net.kind == NetKind::Replicated && !self.net.is_lock(place)
     }
 
+    /// Draws a condition, or one for each process if the net replicates its place.
     fn condition(&mut self, condition: u32) {
         let known = self.net.condition(condition);
         let Place::Cell(cell) = self.net.places[known.place as usize] else {
@@ -104,6 +105,7 @@ impl NetDrawer<'_> {
         }
     }
 
+    /// Draws an event: returns its arcs, and adds the conditions that it makes.
     fn event(&mut self, event: u32) -> Arcs {
         let net = self.net;
         let node = net.event(event);

@@ -13,8 +13,9 @@
 //! | adjacent: S₁ becomes S₂ when e is fired | [`Builder::fire`] |
 //!
 //! Both functions follow edges of one kind. Such an edge leads from an extension (t, S) through an
-//! event e of another process, which takes conditions of S (or, in a replicated net, reads places
-//! that the step of t would write), to the extension (t, S′) that S becomes when e happens.
+//! event e of another process to the extension (t, S′), where S′ is what S becomes when e happens.
+//! There is such an edge if e takes conditions of S or, in a replicated net, if e reads places that
+//! the step of t would write.
 //!
 //! Why this finds all extensions: let C be a configuration that contains t. Fire the causes ⌈t⌉
 //! first, then the rest of C one by one. Every marking in between is an extension of t, and each is
@@ -25,10 +26,10 @@
 //! is the last event only by causality: conditions that it reads may have been taken since. So in
 //! that net only the conditions that it takes must be present.
 //!
-//! A step that may join depends on the ends of all processes that it may join
-//! ([`Execution::joins`](mazurka_core::Execution::joins)), but only if it really joins them. So the
-//! extension with the fewest causes represents all extensions that agree in the places that the
-//! step touches ([`Builder::resolve`]).
+//! A step may join some processes on one path, and not on another
+//! ([`Execution::joins`](mazurka_core::Execution::joins)). It depends on the ends of those that it
+//! really joins. So the extension with the fewest causes represents all extensions that agree in
+//! the places that the step touches ([`Builder::resolve`]).
 
 use std::ops::ControlFlow;
 
@@ -346,6 +347,7 @@ impl Builder {
         met
     }
 
+    /// Adds an extension. If its step certainly must wait, it is closed, and no test covers it.
     fn add_extension(&mut self, thread: u32, preset: &[u32], clock: &[u32]) -> u32 {
         let set = |condition: &u32| self.net.condition(*condition).set;
         let closed = match self.net.thread(thread).wait {

@@ -1,8 +1,8 @@
 //! A fingerprint that isomorphic nets share.
 //!
-//! Thesis, section 3.9: the nets are isomorphic for every order of the tests. Each event gets a
-//! fingerprint of its preset, which determines the event. The fingerprint of the net is that of the
-//! multiset of these fingerprints.
+//! Thesis, section 3.9: whatever the order of the tests, the resulting nets are isomorphic. Each
+//! event gets a fingerprint of its preset, which determines the event. The fingerprint of the net
+//! is that of the multiset of these fingerprints.
 
 use mazurka_core::{Fingerprint, ProcessTable};
 use rustc_hash::FxHashMap;

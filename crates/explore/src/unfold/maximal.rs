@@ -1,7 +1,7 @@
 //! The executions that a net represents: the configurations after which no event can happen.
 //!
-//! In the contextual net these need not be maximal sets: a set may lack a read that could have
-//! happened earlier but no longer can.
+//! In the contextual net such a configuration need not be a maximal set of events: it may lack a
+//! read that could have happened earlier but no longer can.
 //!
 //! No paper. Every configuration is visited once, so this is useful only for small nets, to check
 //! that they represent the right executions.

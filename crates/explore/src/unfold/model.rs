@@ -36,7 +36,7 @@ use super::numbers::Numbers;
 use super::session::{done, joined, next};
 use crate::algorithms::naive::next_outcomes;
 
-/// The value of an ending that means: the process has not ended.
+/// The ending of a process that has not ended: see [`Model::ending`].
 pub(crate) const NOT_ENDED: u32 = 0;
 
 /// A step that a test has made.
@@ -46,10 +46,10 @@ pub(crate) struct Learned {
     reads: Vec<(u32, u32)>,
     /// The locks that must be free.
     needs: Vec<u32>,
-    /// The processes that it joined, and how they had ended.
+    /// The processes that it joined, and their endings.
     joined: Vec<(ProcessId, u32)>,
     /// For a step that changed nothing because its guard was closed: the processes that it may
-    /// join, and how they had ended.
+    /// join, and their endings.
     ends: Vec<(ProcessId, u32)>,
     /// The cells that it wrote, and their new valuations, in the order of the cells.
     writes: Vec<(u32, u32)>,
@@ -183,9 +183,9 @@ impl Model {
         &self.steps[step as usize]
     }
 
-    /// Returns the known steps from a local state where cells have these valuations and processes
-    /// have ended like this ([`Model::ending`]). [`Model::is_possible`] determines whether they are
-    /// possible.
+    /// Returns the known steps from a local state, given the valuations of the cells and the
+    /// endings of the processes ([`Model::ending`]). [`Model::is_possible`] determines whether they
+    /// are possible.
     pub fn predict<'a>(
         &'a self,
         local: u32,
@@ -216,8 +216,8 @@ impl Model {
             && ends.all(|&(process, how)| ending(process) == how)
     }
 
-    /// Returns the known step from a local state with these outcomes, where cells have these
-    /// valuations and processes have ended like this.
+    /// Returns the known step from a local state with these outcomes, given the valuations of the
+    /// cells and the endings of the processes.
     pub fn with_outcomes(
         &self,
         local: u32,
@@ -231,7 +231,7 @@ impl Model {
         self.predict(local, valuation, ending).find(same)
     }
 
-    /// Returns how a process in a local state has ended: a number that is the same only for equal
+    /// Returns the ending of a process in a local state: a number that is the same only for equal
     /// results, or [`NOT_ENDED`].
     pub fn ending_in(&self, local: u32) -> u32 {
         match self.local(local).next.ended {
@@ -240,7 +240,7 @@ impl Model {
         }
     }
 
-    /// Returns how a process has ended in a state.
+    /// Returns the ending of a process in a state.
     pub fn ending(&self, marking: &Marking, process: ProcessId) -> u32 {
         let local = marking.locals.get(process.index()).copied();
         let local = local.filter(|&local| local != NONE);

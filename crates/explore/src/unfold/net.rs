@@ -2,9 +2,10 @@
 //!
 //! Thesis, sections 3.3 and 5.3. Both nets are stored as the contextual one: a place (a variable,
 //! an element, a lock) has one condition for each event that wrote it, and a reader does not
-//! consume it. Place replication differs only in the identity of events: there a write takes the
-//! copy of every process, so the reads before it distinguish it; in the contextual net they do not.
-//! So the copies need not be stored, only counted ([`Net::conditions`]).
+//! consume it. Place replication differs only in the identity of events. With it, a write takes the
+//! copy of every process, so a write after a read and the same write without the read are two
+//! events; in the contextual net they are one event. So the copies need not be stored, only counted
+//! ([`Net::count_conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|
@@ -20,8 +21,8 @@
 //!
 //! Deviations. An event touches the places that its step *claims* (errata E2), any number of them:
 //! a guard is a read of its variables, and an atomic block is one event with all of its accesses.
-//! This is correct because dependence is defined by claims, too: two steps commute if and only if
-//! they share no condition that one of them takes, so the maximal configurations are the traces. A
+//! This is correct because dependence is defined by claims, too: two steps are dependent exactly if
+//! they share a condition that one of them takes. So the maximal configurations are the traces. A
 //! held lock has a condition too, instead of none, so that every place is always marked and locks
 //! need no rules of their own. The end of a process that was started by another one is a place,
 //! which its last event writes and a join reads.
@@ -194,6 +195,7 @@ pub(crate) struct Extension {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub condition: u32,
+    /// Whether the extension or event takes the condition, not only reads it.
     pub write: bool,
     /// The extension or the event.
     pub owner: u32,
@@ -211,7 +213,9 @@ pub(crate) struct EventNode {
     pub parent: u32,
     /// Number of events of its process up to and including this one.
     pub depth: u32,
+    /// The extension that it belongs to.
     pub extension: u32,
+    /// Index of its first arc in [`Net::arcs`].
     pub inputs: u32,
     pub input_count: u32,
     /// Its conditions, one for each input that it takes, in the same order.
@@ -223,6 +227,7 @@ pub(crate) struct EventNode {
     /// Index of its first outcome in [`Net::outcomes`].
     pub outcomes: u32,
     pub outcome_count: u32,
+    /// The next event of the extension.
     pub next: u32,
 }
 
@@ -249,6 +254,7 @@ pub(crate) struct Net {
     pub claims: Vec<Box<[Claimed]>>,
     by_claims: FxHashMap<Box<[Claimed]>, u32>,
     pub outcomes: Vec<i64>,
+    /// The extensions, by the hash of thread, conditions and past: see [`Net::find`].
     index: HashTable<u32>,
 }
 
@@ -494,6 +500,8 @@ impl Net {
         self.join_one(&mut into[process], event) && self.join(into, self.past(node.extension))
     }
 
+    /// Joins the last events of one process in two clocks. Returns false if neither is at or after
+    /// the other.
     #[inline]
     fn join_one(&self, mine: &mut u32, theirs: u32) -> bool {
         if *mine == theirs || theirs == NONE {

@@ -2,9 +2,9 @@
 //! predicted, not run.
 //!
 //! Thesis, Fig. 7.6 and section 7.1. Extensions of the replicated net become events in the order ≺
-//! of Esparza, Römer and Vogler. An event is a *terminal* if its causes lead to a marking that an
-//! earlier event has led to: no event is added after it. The [model](super::model) predicts the
-//! effect of an event. If it cannot, a test is run, and the model learns from the whole test.
+//! of Esparza, Römer and Vogler. An event is a *terminal* if it and its causes lead to a marking to
+//! which an earlier event has led: no event is added after it. The [model](super::model) predicts
+//! the effect of an event. If it cannot, a test is run, and the model learns from the whole test.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -62,7 +62,9 @@ pub(crate) struct Stateful {
 pub(crate) struct Prefix<'a, 'w, E> {
     tested: TestedModel<'a, 'w, E>,
     builder: Builder,
+    /// The extensions that have not become events, in the order ≺.
     queue: BinaryHeap<Reverse<Rank>>,
+    /// The markings that events have led to.
     visited: FxHashSet<Fingerprint>,
     /// For each condition, its valuation.
     valuations: Vec<u32>,
@@ -70,6 +72,8 @@ pub(crate) struct Prefix<'a, 'w, E> {
     locals: Vec<u32>,
     /// For each event, its label and its layer.
     labels: Vec<(u32, u32)>,
+    /// The label of each transition: a local state, with the valuations of the cells that its step
+    /// claims.
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
     /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,
@@ -182,6 +186,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         *self.known_labels.entry(key).or_insert(next)
     }
 
+    /// Returns the position of an extension in the order ≺.
     fn rank(&mut self, extension: u32) -> Rank {
         let label = self.label(extension);
         let mut all: Vec<(u32, u32)> = Vec::new();
@@ -257,8 +262,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Whether it depends on conditions over inputs which events an extension has, or whether it is
-    /// reachable.
+    /// Whether conditions over inputs decide which events an extension has, or whether the
+    /// extension is reachable.
     fn has_conditions(&self, extension: u32) -> bool {
         let net = &self.builder.net;
         self.tested.session.program.has_conditions() && {
@@ -481,8 +486,8 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             assert!(possible, "a schedule of the net cannot be followed");
             let end = End::classify(session.program);
             if end != End::Deadlock && session.program.has_conditions() {
-                // The step in which a process keeps waiting may have been made too late
-                // (`deadlocks`).
+                // This run is not deadlocked: a step in which a process stays may have been made
+                // too late (see the head of `deadlocks`).
                 continue;
             }
             let run = || Schedule::from_run(session.program.events(), session.program.processes());

@@ -1,10 +1,10 @@
 //! Reachability of a state, searched for in the net.
 //!
-//! The thesis (section 6.2) calls a solver. Here the net is searched directly, sliced to the
-//! subject of the property. The property is treated like a step that reads its variables and the
-//! locations of its processes. Only the markings of these are enumerated, in the same way as the
-//! extensions of a thread (`extensions.rs` explains why all are found), and the property is
-//! evaluated once for each. The rest of the net matters only through the causes.
+//! The thesis (section 6.2) calls a solver. Here the net is searched directly. The property is
+//! treated like a step that reads its variables and the locations of its processes. Only the
+//! markings of these variables and locations are enumerated, in the same way as the extensions of a
+//! thread (`extensions.rs` explains why all are found), and the property is evaluated once for each
+//! marking. The rest of the net matters only through the causes.
 //!
 //! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
 //! its causes, and the property must hold for some of these inputs. A marking represents all
@@ -592,8 +592,8 @@ impl<E: Execution, Q: Question<E>> Hunter for QuestionSearch<'_, E, Q> {
             let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
             self.program.step(process, outcomes).is_ok()
         });
-        // Either no inputs lead there, or a step in which a process keeps waiting was made too late
-        // (`deadlocks`).
+        // Either no inputs lead there, or a step in which a process stays was made too late (see
+        // the head of `deadlocks`).
         if !there || End::classify(self.program) != End::Deadlock {
             return ControlFlow::Continue(());
         }

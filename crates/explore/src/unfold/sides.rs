@@ -88,8 +88,8 @@ impl<E: Execution> Tester<'_, '_, E> {
                     let (session, builder) = (&mut self.session, &mut self.builder);
                     let look = &mut || session.check_limits_at_intervals();
                     let (node, _) = builder.add_event(extension, &done, look)?;
-                    // After the causes alone, no side is left if this was the last one. Otherwise,
-                    // the other sides may be infeasible only here.
+                    // If only the causes were run and this side was the last one, no side is left.
+                    // After other steps, sides may be left that are infeasible only here.
                     break (Some(node), branches && (!alone || more.is_some()));
                 }
                 (Some(event), Some(more)) => {

@@ -176,6 +176,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         ControlFlow::Continue(last)
     }
 
+    /// Makes a step of the program, from which the model learns.
     fn step(
         &mut self,
         process: ProcessId,

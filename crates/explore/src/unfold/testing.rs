@@ -102,6 +102,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         (self.builder, found)
     }
 
+    /// Runs the recorded tests, then tests that cover the other extensions, and finds the
+    /// deadlocks.
     fn run_tests(&mut self, recorded: &[Schedule]) -> ControlFlow<Bound> {
         self.session.start()?;
         if self.builder.pending.is_empty() {
@@ -156,8 +158,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
             let end = End::classify(self.session.program);
             if end != End::Deadlock && self.conditional {
-                // The step in which a process keeps waiting may have been made too late
-                // (`deadlocks`).
+                // This run is not deadlocked: a step in which a process stays may have been made
+                // too late (see the head of `deadlocks`).
                 continue;
             }
             let run = || {

@@ -57,7 +57,9 @@ type Asleep = SmallVec<[ProcessId; 2]>;
 /// A state on the current path, and the remaining steps from it, grouped by process.
 struct Visited {
     marking: Marking,
+    /// The steps that remain to be made.
     left: Vec<u32>,
+    /// The processes that sleep here.
     asleep: Asleep,
     /// The process whose steps are being made.
     active: Option<ProcessId>,
@@ -72,9 +74,11 @@ pub(crate) struct Walk<'a, 'w, E> {
     sleeps: bool,
     /// The steps that lead to the current state.
     path: Vec<u32>,
+    /// The states on the current path.
     way: Vec<Visited>,
     /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,
+    /// Number of steps between states.
     edges: u64,
     deadlocks: u64,
 }

@@ -1,10 +1,11 @@
 //! Explains a violation by orders of steps.
 //!
-//! A step is named by its process and its number in that process. For a run that shows a violation,
-//! the explanation is a smallest set C of pairs a < b of its steps, of two processes, such that
-//! some complete run has these steps in these orders, and every such run shows the violation. Runs
-//! that an `assume` discards do not count. A failure that does not depend on the `assume` is still
-//! a failure, but if all complete runs are discarded, it has no explanation.
+//! A step is named by its process and its number in that process. Take a run that shows a
+//! violation, and pairs a < b of its steps, each of two processes. The explanation is a smallest
+//! set C of such pairs with two properties: some complete run has these steps in these orders, and
+//! every such run shows the violation. Runs that an `assume` discards do not count. A failure that
+//! does not depend on the `assume` is still a failure, but if all complete runs are discarded, it
+//! has no explanation.
 //!
 //! Runs need not be examined one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
@@ -190,9 +191,8 @@ impl Trace {
     }
 }
 
-/// Returns a smallest set of orders of steps of the current run that explains a violation. Returns
-/// `None` if no set of at most three orders explains it, or if no set is found within a small
-/// budget.
+/// Returns a smallest set of orders of steps of the current run that explains a violation. Looks
+/// only for sets of at most three orders, within a small budget; returns `None` if it finds none.
 pub fn explain<E: Semantics>(
     program: &mut E,
     wanted: ShownViolation,

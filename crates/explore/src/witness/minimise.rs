@@ -1,10 +1,10 @@
 //! Readable witnesses: short, with few switches between processes.
 //!
 //! The first run that a search finds is seldom the most readable. Three transformations improve it,
-//! each checked on the program: another order of the same trace, in which every process runs as
-//! long as possible; fewer steps, with the same violation at the end; and other traces, in which a
-//! process is not interrupted. Of two runs that end differently, the second follows the first as
-//! long as possible.
+//! each checked on the program. The first takes another order of the same trace, in which every
+//! process runs as long as possible. The second takes fewer steps, with the same violation at the
+//! end. The third takes other traces, in which a process is not interrupted. To show two runs that
+//! end differently, [`closest`] makes the second follow the first as long as possible.
 //!
 //! The work is bounded by a number of steps, not by time, so the result is deterministic.
 
@@ -39,8 +39,8 @@ pub fn minimise<E: Execution>(
     stage.schedule()
 }
 
-/// Takes the candidate if it shows the violation, is worse in no respect, and is better in at least
-/// one.
+/// Takes the candidate if it shows the violation, and has fewer steps or fewer switches between
+/// processes, and more of neither.
 fn improve<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,

@@ -1,4 +1,8 @@
 //! The two racing steps of a violation: in the other order the violation does not occur.
+//!
+//! In a deadlock of locks, these are the acquisitions that the waiting processes wait for.
+//! Otherwise the conflicting pairs of steps are tried, the last one first: the run is made again
+//! with the two steps in the other order, and the pair is taken if the violation is gone.
 
 use std::collections::HashMap;
 
@@ -14,7 +18,7 @@ const EFFORT: u64 = 60_000;
 /// Number of consecutive steps among which the search looks for a race.
 const REACH: usize = 500;
 
-/// Returns the racing steps of the current run, which shows the violation; The result is empty if
+/// Returns the racing steps of the current run, which shows the violation. The result is empty if
 /// no pair of steps has an order that matters. The program keeps its state.
 pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let crossing = match violation {
@@ -69,7 +73,7 @@ fn crossing<E: Execution>(program: &E) -> Vec<usize> {
 fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
-    // If a step fails, only up to the failure.
+    // If a step fails, the run is cut after the failure.
     stage.try_moves(&whole, violation);
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();

@@ -1,4 +1,7 @@
 //! Tries runs that the search has not made, to check whether they show the same violation.
+//!
+//! A [`Rehearsal`] makes the given moves on the program, as far as they are possible, and says
+//! whether the resulting run shows the [`Violation`].
 
 use mazurka_core::record::Ending;
 use mazurka_core::{
@@ -44,13 +47,14 @@ pub enum Violation {
     Otherwise(Fingerprint),
 }
 
-/// A violation that no run shows early, for runs that must continue to their end.
+/// A violation that no step shows, for runs that must not stop before their end.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
 /// A program for trying runs, with a budget of steps. The budget counts steps, not seconds, so that
 /// a witness does not depend on the clock.
 pub(crate) struct Rehearsal<'m, E> {
     pub program: &'m mut E,
+    /// Number of steps that may still be made.
     steps: u64,
 }
 
@@ -171,8 +175,8 @@ impl<'m, E: Execution> Rehearsal<'m, E> {
         }
     }
 
-    /// Tries moves. If they show the violation, returns the moves that were actually made, without
-    /// those that do not lead to it.
+    /// Tries moves. If they show the violation, returns the moves that were actually made and that
+    /// lead to it.
     pub fn attempt(&mut self, moves: &[Move], violation: &Violation) -> Option<Vec<Move>> {
         self.try_moves(moves, violation);
         if !self.shows(violation) {

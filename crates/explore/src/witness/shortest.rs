@@ -50,11 +50,14 @@ struct Arrival {
 struct BreadthFirst<'a, E> {
     program: &'a mut E,
     met: FxHashSet<Fingerprint>,
+    /// How each state was first met, in that order; the initial state has no entry.
     arrivals: Vec<Arrival>,
+    /// The effort that is left.
     effort: u64,
 }
 
 impl<E: Semantics> BreadthFirst<'_, E> {
+    /// Visits the states of each depth in turn.
     fn run(&mut self, most: usize, holds: &mut dyn FnMut(&E) -> bool) -> Option<Schedule> {
         if self.is_new() && self.counts() && holds(self.program) {
             return Some(self.schedule());
@@ -77,8 +80,8 @@ impl<E: Semantics> BreadthFirst<'_, E> {
         None
     }
 
-    /// Makes a step with each of its outcomes. Returns whether the last outcome leads to a wanted
-    /// state; `None` if the effort is spent.
+    /// Makes a step with each of its outcomes, until one of them leads to a wanted state. Returns
+    /// whether one does, or `None` if the effort is spent.
     fn each_outcome(
         &mut self,
         before: Option<u32>,

@@ -342,7 +342,7 @@ fn control_flow_depends_on_what_was_read() {
     check(3, build, (2, 0, 2));
 }
 
-/// What a sample finds in two threads that take two locks in different orders.
+/// Returns the findings of a sample of two threads that take two locks in different orders.
 fn sampled<F>(build: F, algorithm: impl Engine<Simulator<F>, Found = Findings>) -> Findings
 where
     F: Fn(&[Shared]) -> Vec<Body>,

@@ -1,9 +1,10 @@
 //! Operations on atomic variables: `x.load(acquire)`, `x.fetch_add(1, relaxed)`, `fence(seq_cst)`.
 //!
-//! They are lowered to the core language: a `load` to a read, a `store` to an assignment, an update
-//! to an `atomic` block that writes one location, and a fence to an empty `atomic` block. Their
-//! memory orders are stored in a side table ([`Program::orders`](hir::Program::orders)), which only
-//! weak memory models use.
+//! The checker lowers each operation to plain statements. A `load` becomes a read and a `store` an
+//! assignment. An update such as `fetch_add` becomes an `atomic` block that writes one location,
+//! and a fence an empty `atomic` block. The memory orders go to a side table
+//! ([`Program::orders`](hir::Program::orders)), which only the searches under a weak memory model
+//! read.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -40,8 +41,8 @@ impl Verb {
         found.map(|&(_, verb)| verb)
     }
 
-    /// Returns the number of values that the operation takes, and the greatest number of memory
-    /// orders.
+    /// Returns how many values the operation takes, and at most how many memory orders:
+    /// `compare_exchange(0, 1, acq_rel, acquire)` takes two of each.
     fn arity(self) -> (usize, usize) {
         match self {
             Self::Load => (0, 1),
@@ -89,7 +90,8 @@ pub(super) enum Target<'a, 's> {
     Assigned(&'a ast::Expr<'s>),
 }
 
-/// Whether a value is an update of an atomic variable. An update is a separate statement.
+/// Whether a value is an update of an atomic variable, such as `x.fetch_add(1)`. An update may not
+/// stand inside a larger expression: it is a statement of its own.
 pub(super) fn is_update(expr: &ast::Expr<'_>) -> bool {
     match &expr.kind {
         ast::ExprKind::Operation { operation, .. } => {
@@ -195,7 +197,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Splits the arguments of an operation. `None`: a mistake was reported.
+    /// Splits the arguments of an operation into values and memory orders. Returns `None` after
+    /// reporting a mistake.
     fn operation<'a>(&mut self, expr: &'a ast::Expr<'s>) -> Option<SplitOperation<'a, 's>> {
         let ast::ExprKind::Operation {
             place,
@@ -299,8 +302,8 @@ impl<'s> BodyChecker<'_, 's> {
         false
     }
 
-    /// Lowers an update, which reads and writes in one step. The reads of its arguments belong to
-    /// that step, or with `atomicity access` to steps before it.
+    /// Lowers an update, which reads and writes in one step. Its arguments are read in the same
+    /// step, or with `atomicity access` in steps before it.
     fn update(
         &mut self,
         target: Target<'_, 's>,

@@ -1,4 +1,6 @@
-//! The scope of a statement or expression: the locals of one body, and what a name means there.
+//! The names of one body (a process, a procedure or a property): which locals are in scope, and
+//! what a name means there. [`BodyChecker`] holds them; its methods that check statements and
+//! expressions are in `stmt.rs`, `expr.rs` and the other files of this folder.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +12,7 @@ use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt,
 use crate::syntax::ast::Name;
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Checks the body of a process or procedure; for a property, a body without statements.
+/// Checks the body of a process or procedure, or the expression of a property.
 pub(super) struct BodyChecker<'c, 's> {
     pub c: &'c mut Checker<'s>,
     pub frame: Frame,
@@ -20,13 +22,14 @@ pub(super) struct BodyChecker<'c, 's> {
     undo: Vec<(&'s str, Option<Binding>)>,
     /// Where the entries of the innermost scope begin in `undo`.
     scope: usize,
-    /// Locals of blocks that have ended, for messages.
+    /// The locals of blocks that have ended, so that a message can say that the block has ended.
     ended_locals: FxHashMap<&'s str, Span>,
     /// The expressions that replace names: arguments of functions, elements of arrays.
     pub aliases: Vec<Alias>,
     /// The functions whose bodies are being expanded.
     pub inlining: Vec<u32>,
-    /// Whether everything read here is read in one step, even under `atomicity access`.
+    /// Whether the code that is being checked makes all its reads in one step, even with `atomicity
+    /// access`.
     pub whole: bool,
     /// Whether the expressions may name locals of processes.
     pub temporal: bool,
@@ -65,7 +68,7 @@ pub(super) struct Names<'s> {
 struct Binding {
     meaning: Meaning,
     span: Span,
-    /// Where the entries of its scope begin in `undo`.
+    /// Where the entries of the scope that declares the name begin in `undo`.
     scope: usize,
 }
 
@@ -88,7 +91,8 @@ pub(super) enum Meaning {
     Function,
     /// An object, by its index in the checker's objects.
     Object(u32),
-    /// Unknown, or declared with a mistake; it was reported.
+    /// An unknown name, or one whose declaration has a mistake. The mistake was reported, so uses
+    /// are not.
     Poison,
 }
 
@@ -163,7 +167,8 @@ impl<'c, 's> BodyChecker<'c, 's> {
         result
     }
 
-    /// Declares a name that an expression replaces. Returns the index of the alias.
+    /// Declares a name that stands for an expression, such as a parameter of a function that is
+    /// being expanded. Returns the index of the alias.
     pub(super) fn declare_alias(&mut self, name: Name<'s>, typed: Typed) -> usize {
         let at = self.aliases.len();
         let size = typed.expr.size();
@@ -221,7 +226,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
         self.new_local(Shape::plain(&name, Vec::new()), ty)
     }
 
-    /// Declares a local. `None`: its type is unknown because of a mistake.
+    /// Declares a local. The type is `None` if a mistake made it unknown.
     pub(super) fn declare(&mut self, name: Name<'s>, ty: Option<Type>, dims: Vec<u32>) -> LocalId {
         let id = self.new_local(Shape::plain(name.text, dims), ty.unwrap_or(Type::Int));
         let meaning = match ty {

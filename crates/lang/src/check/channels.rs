@@ -1,11 +1,12 @@
 //! Channels: `chan c[4]: T`, `chan c[..]: T`, `c ! e`, `c ? x`, `len(c)`.
 //!
-//! A channel is lowered to the number of its messages and a slot for each message, the oldest
-//! first. The messages and their number are one object: a receive moves the other messages up. So
-//! equal contents are equal states, and the messages received before do not matter.
+//! A channel is lowered to two shared variables: the number of waiting messages, and an array with
+//! a slot for each message, the oldest first. A receive takes the first message and moves each
+//! other message one slot forward. So two states with the same waiting messages are equal, whatever
+//! was received before.
 //!
-//! A channel without a capacity has a limit instead. What happens after a send beyond the limit is
-//! unknown (`Program::limits`), as after an `int` that exceeds 64 bits.
+//! A channel without a capacity has a limit instead. The search does not follow a run beyond a send
+//! that exceeds the limit (`Program::limits`), and the verdict says so.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -118,7 +119,8 @@ impl<'s> Checker<'s> {
             span,
         };
         let record = self.shared_record(id, slots, &like);
-        // The value of a free slot need not be in the range of a field.
+        // A free slot may hold a value outside the range of its field, so the range invariants are
+        // dropped.
         let stated = self.program.invariants.len();
         self.size_record(record, &slots.dims, span)?;
         self.program.invariants.truncate(stated);
@@ -230,8 +232,9 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Records a send or receive that touches only one end of its channel. It must be able to
-    /// block, and neither the value nor its destination may depend on the number of messages in a
+    /// Records that a send or receive touches only one end of its channel: then a send and a
+    /// receive can be independent (`run/machine/ends.rs`). This holds only if the statement may
+    /// wait, and if neither the value nor its destination reads the number of messages in a
     /// channel.
     pub(super) fn record_channel_end(
         &mut self,
@@ -255,8 +258,8 @@ impl<'s> BodyChecker<'_, 's> {
         let Some(blocking) = blocking.filter(|_| !channel.unbounded) else {
             return;
         };
-        // Expressions that the checker made have the span of the statement; those of the
-        // user do not.
+        // An expression that the checker made has the span of the whole statement; an expression of
+        // the file has a smaller one.
         let program = &self.c.program;
         let is_count = |e: &Expr| match e.kind {
             ExprKind::Shared(var) | ExprKind::Element(var, _) => {

@@ -1,5 +1,6 @@
-//! Expressions whose value must be known before the program runs: constants, sizes, bounds, ranges
-//! and initial values.
+//! Evaluates the expressions whose values must be known before the program runs: constants, sizes
+//! of arrays, bounds, ranges and initial values. Each is checked as an ordinary expression, which
+//! `fold.rs` folds; if no constant is left, a diagnostic points at the part that is not constant.
 
 use super::ConstantValue;
 use super::body::BodyChecker;

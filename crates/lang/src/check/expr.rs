@@ -1,4 +1,6 @@
-//! Checks expressions: types, literals that take the type of their context, folding.
+//! Checks expressions and gives them types. A literal has no type at first (`Ty::Literal`) and
+//! takes the type of its context: in `x + 1` the type of `x`. Operators on constants are folded
+//! (`fold.rs`).
 
 use super::body::{BodyChecker, Meaning};
 use super::records::Declared;
@@ -131,7 +133,7 @@ impl<'s> BodyChecker<'_, 's> {
         Typed { expr, ty }
     }
 
-    /// Makes the node of an operator whose operands have settled types; folds constants.
+    /// Makes the node of an operator whose operands have types, and folds it if they are constants.
     fn folded(&mut self, kind: ExprKind, ty: Type, span: Span) -> Typed {
         let mut typed = self.known(kind, ty, span);
         if let Some(value) = fold::settled(&typed.expr) {
@@ -140,7 +142,7 @@ impl<'s> BodyChecker<'_, 's> {
         typed
     }
 
-    /// Makes the node of an operator whose type is not settled yet.
+    /// Makes the node of an operator over literals only, which has no type yet.
     fn literal(&mut self, kind: ExprKind, span: Span) -> Typed {
         let expr = self.node(kind, Type::Int, span);
         let ty = Ty::Literal;
@@ -600,8 +602,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Gives two numbers one type, which is `None` while both are literals. Reports operands that
-    /// do not fit.
+    /// Gives two numbers the same type. The type is `None` while both are literals. Reports
+    /// operands whose types do not fit together.
     pub(super) fn unify_numbers(
         &mut self,
         left: Typed,
@@ -620,7 +622,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.unify(left, right, at, sign)
     }
 
-    /// Gives two operands one type.
+    /// Gives two operands the same type.
     pub(super) fn unify(
         &mut self,
         left: Typed,

@@ -1,11 +1,13 @@
-//! Arithmetic on constants. Folds only what has an exact value: a division by zero, or an `int`
-//! beyond the evaluator's range, stays in the program and fails when it runs.
+//! Evaluates operators on constants. An operation without a value, such as a division by zero or an
+//! `int` beyond the evaluator's range, is not folded: it stays in the program and fails when it
+//! runs.
 
 use super::types::{numeric, range, stored};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::{Arith, numbers};
 
-/// Folds `e op f` over literals whose type is not settled: exact, within 64 bits.
+/// Folds `e op f` over literals that have no type yet. The arithmetic is exact; returns `None` if
+/// the result exceeds 64 bits.
 pub(super) fn literals(op: BinaryOp, left: &Expr, right: &Expr) -> Option<i64> {
     let (ExprKind::Const(left), ExprKind::Const(right)) = (&left.kind, &right.kind) else {
         return None;
@@ -14,7 +16,7 @@ pub(super) fn literals(op: BinaryOp, left: &Expr, right: &Expr) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// Folds an expression whose operands are constants of a settled type.
+/// Folds an expression whose operands are constants with a type.
 pub(super) fn settled(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Unary(op, inner) => {
@@ -50,8 +52,8 @@ pub(super) fn settled(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Whether an operator is a comparison. The operands of a comparison have another type than its
-/// result.
+/// Whether an operator is a comparison. The result of a comparison is a `bool`, whatever the type
+/// of its operands.
 pub(super) fn compares(op: BinaryOp) -> bool {
     matches!(
         op,

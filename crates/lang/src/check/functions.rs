@@ -1,8 +1,9 @@
 //! Functions: `fn max(a: int, b: int): int { if a > b then a else b }`.
 //!
-//! A call is expanded to the body, with the arguments in place of the parameters; after the checker
-//! there are no functions. If the body names a parameter twice, its argument is read twice, which
-//! is visible only in `atomicity access` and is refused there.
+//! The checker replaces each call by the body of the function, with the arguments in place of the
+//! parameters, so the checked program has no functions. If the body names a parameter twice, the
+//! argument is read twice. With `atomicity access` other processes may run between the two reads,
+//! so the checker refuses such a call there.
 
 use std::rc::Rc;
 
@@ -168,7 +169,8 @@ impl<'s> BodyChecker<'_, 's> {
         typed
     }
 
-    /// Makes labels show the source text of an expanded expression.
+    /// Gives an expanded expression the span of the call, so that the labels of steps show the call
+    /// as written.
     pub(super) fn label_as_written(&mut self, typed: &mut Typed, span: Span) {
         if typed.expr.depth() > MAX_DEPTH {
             self.report(
@@ -191,7 +193,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Refuses a shared expression that is used more than once, if each read is a step.
+    /// Refuses an argument that reads shared variables and is used more than once, if each read is
+    /// a step of its own.
     pub(super) fn refuse_repeated_reads(&mut self, value: &Expr, uses: u32) {
         let splits = self.c.program.atomicity == Atomicity::Access && !self.whole;
         if uses < 2 || !splits {

@@ -1,5 +1,6 @@
-//! Ghost variables: steps write them and properties read them, but the behaviour of the program
-//! does not depend on them.
+//! Ghost variables: statements assign to them and properties read them, but the behaviour of the
+//! program does not depend on them. This file refuses every other read of a ghost. An assignment to
+//! ghosts only is part of the step before it.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
@@ -28,7 +29,8 @@ impl Program {
         }
     }
 
-    /// Whether an assignment is to ghost variables only, so that it belongs to the step before it.
+    /// Whether all targets of an assignment are ghost variables. Such an assignment belongs to the
+    /// step before it.
     pub fn assigns_ghosts(&self, places: &[Place]) -> bool {
         !self.ghosts.is_empty() && places.iter().all(|place| self.is_ghost(place))
     }
@@ -67,7 +69,7 @@ impl<'s> Checker<'s> {
         for stmt in procedures.chain(processes).flatten() {
             stmt.walk(&mut |stmt| found.extend(mistake(program, stmt)));
         }
-        // Instances of a process have the same mistakes.
+        // All instances of a process have the same mistakes; each is reported once.
         let mut seen = FxHashSet::default();
         found.retain(|mistake| seen.insert(mistake.span));
         self.diagnostics.extend(found);

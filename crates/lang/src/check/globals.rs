@@ -1,4 +1,5 @@
-//! Declarations: the names of a file, and the values of constants, sizes and initial values.
+//! Checks the declarations at the top level of a file: declares their names, then evaluates
+//! constants, sizes of arrays and initial values, then checks the bodies. `file` fixes this order.
 
 use super::body::BodyChecker;
 use super::functions::Inlined;
@@ -18,7 +19,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 const MAX_FIELDS: usize = 4096;
 
 impl<'s> Checker<'s> {
-    /// Checks a whole file. `readable`: the parser found no mistake.
+    /// Checks a whole file. `readable` says that the parser found no mistake.
     pub(super) fn file(&mut self, file: &File<'s>, source: &str, readable: bool) {
         self.declare_types(file);
         self.declare(file);
@@ -406,7 +407,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Sets the initial value of a variable. `open`: the file gives no initial value.
+    /// Sets the initial value of a variable. `open` says that the file gives no initial value.
     fn set_initial(&mut self, at: usize, given: Option<&[Expr]>, open: bool) {
         let Some(var) = self.program.vars.get(at) else {
             return;
@@ -450,7 +451,7 @@ impl<'s> Checker<'s> {
         self.program.vars[at].init = init;
     }
 
-    /// Whether a list has as many values as the variable; reports a list that does not.
+    /// Whether a list has as many values as the variable has elements; reports a list that has not.
     pub(super) fn list_fits(
         &mut self,
         name: &str,
@@ -597,7 +598,8 @@ impl<'s> Checker<'s> {
             let mut seen: Option<&std::rc::Rc<TypeExpr<'s>>> = None;
             let mut range_checks = Vec::new();
             for ((name, ty), declared) in params.iter().zip(signature.iter()) {
-                // The names of one list share a type, so its mistakes are reported once.
+                // The parameters of `a, b: T` share the type, so a mistake in the type is reported
+                // once.
                 let first = seen.is_none_or(|before| !std::rc::Rc::ptr_eq(before, ty));
                 seen = Some(ty);
                 if first {

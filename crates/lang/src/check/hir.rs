@@ -39,7 +39,7 @@ pub enum Type {
     Int,
     /// `i8`, `i16`, `i32`, `i64`: wraps around.
     Signed(u8),
-    /// `u8`, `u16`, `u32`, `u64`: wraps around. A `u64` is kept as the bits of an `i64`.
+    /// `u8`, `u16`, `u32`, `u64`: wraps around. A `u64` is stored in an `i64` with the same bits.
     Unsigned(u8),
     /// The value of `let h = spawn …`; it can only be joined.
     Process,
@@ -106,7 +106,7 @@ pub struct Program {
     pub observe: Option<Vec<VarId>>,
     /// The kinds of violations that the program is allowed to have.
     pub allowed: Kinds,
-    /// Whether different results are a violation, whatever else the file states.
+    /// Whether the file demands that all runs have the same result.
     pub expects_determinism: bool,
     /// The file's atomicity.
     pub atomicity: Atomicity,
@@ -123,15 +123,16 @@ pub struct Program {
     /// The places of statements that the checker has lowered, such as `acquire(s)`. Labels show
     /// their text, and conditions in them are not stated by the file.
     pub lowered: FxHashSet<Span>,
-    /// The places of `print` statements, each lowered to an assertion that always holds.
+    /// The places of `print` statements, each lowered to an assertion that holds and has a message.
     pub prints: FxHashSet<Span>,
     /// The labelled statements.
     pub labels: FxHashMap<String, Span>,
-    /// The places of the alternatives of `select`, each with the statement that belongs to its
-    /// step. The test at such a place says whether the alternative was chosen.
+    /// The places of the alternatives of `select`: their conditions, with the statement of the same
+    /// step. The test at this place decides whether the alternative is chosen.
     pub alternatives: FxHashSet<Span>,
-    /// Whether it has objects that identify processes by number, such as reader–writer locks. Such
-    /// an object cannot tell copies of a process apart.
+    /// Whether there are objects that identify processes by number, such as reader–writer locks. A
+    /// copy of a process in a formula has no number, so `prove` refuses formulas about such a
+    /// program.
     pub tells_processes_apart: bool,
     /// The arrays that are split into copies, in a program made for exploration
     /// (`run/symbolic/split.rs`); empty after loading.
@@ -139,12 +140,12 @@ pub struct Program {
     /// The variables that only properties and ghost assignments read. An assignment to them belongs
     /// to the step before it.
     pub ghosts: FxHashSet<VarId>,
-    /// The blocking sends and receives that touch one end of a channel only, each with that end.
+    /// The sends and receives that may wait and touch only one end of a channel, with this end.
     pub ends: FxHashMap<Span, ChannelEnd>,
     /// The variables of each channel: the number of waiting messages, and the messages.
     pub channels: Vec<(VarId, Vec<VarId>)>,
-    /// The statements that check the limit of an unbounded channel, with that limit. If an `assume`
-    /// there is false, nothing is known about the rest of the run.
+    /// The places of the `assume` statements that check the limit of an unbounded channel, with
+    /// this limit. If such an `assume` is false, the run ends and the verdict reports the limit.
     pub limits: FxHashMap<Span, u32>,
     /// The warnings about the text.
     pub warnings: Vec<Diagnostic>,
@@ -161,7 +162,7 @@ pub struct ChannelEnd {
     pub sends: bool,
 }
 
-/// A copy of an array, which accesses by some indices use in its place.
+/// A copy of an array. Accesses by certain indices use the copy in place of the array.
 #[derive(Clone, Debug)]
 pub struct Split {
     /// The array of the text.
@@ -240,8 +241,8 @@ impl Shape {
         self.named(&indices)
     }
 
-    /// Prints the values of all elements, as a list of lists. There may be a million, so `show`
-    /// writes them into one text.
+    /// Returns the values of all elements as a list of lists, such as `[[0, 1], [2, 3]]`. `show`
+    /// gives the text of one element.
     pub fn list(&self, show: impl Fn(usize) -> String) -> String {
         let mut text = String::new();
         let len = self.elements().unwrap_or(1) as usize;
@@ -263,8 +264,8 @@ impl Shape {
     }
 }
 
-/// A table of numbers that an index selects from: a constant array, or the valid indices of a
-/// dimension, so that any other index fails.
+/// A table of numbers that an index selects from. It is a constant array, or the list 0, 1, 2, … of
+/// the valid indices of a dimension. Any other index fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// How the elements of the constant are named; `None` for a dimension.
@@ -282,13 +283,13 @@ pub struct Var {
     pub shape: Shape,
     /// Its type, or that of its elements.
     pub ty: Type,
-    /// Whether it is atomic, so that concurrent accesses are not data races.
+    /// Whether it is `atomic`: concurrent accesses to it are no data races.
     pub atomic: bool,
     /// Whether it belongs to a synchronisation object. Such variables and locks are not compared
     /// for determinism.
     pub object: bool,
-    /// Whether an element of it means that a process holds the object, and not that it waits for
-    /// the object.
+    /// For a variable of an object: whether it says which processes hold the object. Otherwise it
+    /// says which processes wait for the object.
     pub holds: bool,
     /// The number of elements, if it is an array.
     pub len: Option<u32>,
@@ -325,7 +326,7 @@ pub struct Property {
 pub struct TemporalProperty {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// The statement of the property, over [`Program::conditions`].
+    /// The formula, over [`Program::conditions`].
     pub says: Temporal,
     /// Its place.
     pub span: Span,
@@ -379,7 +380,7 @@ pub struct Frame {
 /// A local variable.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Its name; hidden counters of bounded loops have names that start with `$`.
+    /// Its name, which starts with `$` for a hidden local, such as a counter of rounds.
     pub name: String,
     /// How its elements are named.
     pub shape: Shape,
@@ -412,8 +413,8 @@ pub enum Place {
 }
 
 impl Program {
-    /// Whether a shared variable, by its index, is a result: one that `observe` names, or by
-    /// default any that is neither a ghost nor part of a synchronisation object.
+    /// Whether the variable with this index is part of the result: `observe` names it, or, by
+    /// default, it is neither a ghost nor part of a synchronisation object.
     pub fn observes(&self, var: usize) -> bool {
         match &self.observe {
             Some(named) => named.iter().any(|id| id.0 as usize == var),
@@ -616,8 +617,8 @@ impl Stmt {
     }
 }
 
-/// The message of an `assert` or `error`, which may name values: `"saw {x}"`. It displays
-/// as written.
+/// The message of an `assert` or `error`, which may name values: `"saw {x}"`. Its `Display` shows
+/// the text as written, with `{x}`.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
     /// Its parts, in order.
@@ -671,7 +672,7 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// Whether both compute the same value from the same variables; their places may differ.
+    /// Whether both compute the same value from the same variables. Their places may differ.
     pub fn same(&self, other: &Expr) -> bool {
         self.ty == other.ty
             && match (&self.kind, &other.kind) {
@@ -749,7 +750,7 @@ pub enum ExprKind {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// `if e then f else g`
     If(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// `input(T)`; its type is the expression's.
+    /// `input(T)`, where T is the type of the expression.
     Input,
     /// `choose(a..b)`
     Choose(Box<Expr>, Box<Expr>),

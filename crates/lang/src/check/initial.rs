@@ -1,4 +1,6 @@
-//! The initial values of variables, and constant arrays.
+//! Checks initial values of variables, locals and constant arrays: `= 0`, `= [1, 2]`, `= [i * i for
+//! i in 0..4]`, `= Msg(from: 1)`. A declaration of a `struct` type is lowered to several variables,
+//! so a value is turned into one list of expressions for each of these variables.
 
 use std::sync::Arc;
 
@@ -124,7 +126,7 @@ struct FlatConstant {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Returns the sizes of dimensions. `outer`: the number of such arrays.
+    /// Returns the sizes of the dimensions of an array. `outer` is the number of such arrays.
     pub(super) fn dims(
         &mut self,
         sizes: &[ast::Expr<'s>],
@@ -144,7 +146,8 @@ impl<'s> BodyChecker<'_, 's> {
                 return None;
             }
             all = all.saturating_mul(len as u64);
-            // The locals of each instance count toward the size of the program instead.
+            // Locals do not count here: they count toward the size of the program, once for each
+            // instance.
             let total = if shared {
                 self.c.elements.saturating_add(all)
             } else {
@@ -298,7 +301,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Uses one value for all elements.
+    /// Gives all elements the same value.
     fn fill_with(
         &mut self,
         what: FillTarget<'_, 's>,

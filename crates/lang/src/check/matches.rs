@@ -1,6 +1,7 @@
 //! `match` on the members of an `enum`: every member has one case, or `else` covers it.
 //!
-//! It is lowered to tests. As a statement it reads its value once, into a hidden local.
+//! A `match` is lowered to a chain of tests such as `value == A || value == B`. A `match` statement
+//! first reads its value into a hidden local, so that the value is read once.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;

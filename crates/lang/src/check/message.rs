@@ -61,8 +61,8 @@ impl<'s> BodyChecker<'_, 's> {
         message
     }
 
-    /// Parses `x` or `a[i]`, which begins at `start` in the source; `None` if a mistake was
-    /// reported.
+    /// Parses `x` or `a[i]`, which begins at `start` in the source. Returns `None` after reporting
+    /// a mistake.
     fn named(&mut self, text: &'s str, start: usize) -> Option<Expr> {
         let (name, index) = match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, index)) => (name, Some(index)),

@@ -1,4 +1,5 @@
-//! From syntax tree to checked program: names, types, constants, instances.
+//! Turns the syntax tree into the checked program ([`hir`]): resolves names, checks types,
+//! evaluates constants, and makes the instances of processes.
 //!
 //! The checks run in a fixed order. All names are declared first (`globals`); then constants get
 //! their values in the order of the file; then come sizes and initial values; then properties,
@@ -185,20 +186,21 @@ struct Checker<'s> {
     functions: Vec<Inlined<'s>>,
     /// The constant arrays.
     tables: Vec<ConstantArray>,
-    /// The valid indices for each size of a dimension.
+    /// For each size of a dimension, the table of its valid indices.
     dimensions: FxHashMap<u32, Arc<Table>>,
     diagnostics: Vec<Diagnostic>,
     tainted: FxHashSet<&'s str>,
-    /// The reported unknown names that resemble no declared name.
+    /// The unknown names that were reported and that resemble no declared name. Further uses are
+    /// not reported.
     unknown: FxHashSet<&'s str>,
     settings: FxHashMap<String, settings::SettingValue>,
     /// The variables that `observe` has named so far.
     observed: FxHashSet<VarId>,
     elements: u64,
     size: usize,
-    /// Whether the program is too large. Then no further parts are built.
+    /// Whether the program is too large. If so, the checker builds no further parts of it.
     full: bool,
-    /// Whether the mistake of too many processes was reported.
+    /// Whether the checker has reported that there are too many processes.
     crowded: bool,
     hint_budget: usize,
     /// The synchronisation objects.
@@ -250,7 +252,8 @@ impl<'s> Checker<'s> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds to the number of nodes, and reports a program that is too large.
+    /// Adds `count` to the number of statements and expressions, and reports a program that is too
+    /// large.
     fn grow(&mut self, count: usize, span: Span) {
         self.size = self.size.saturating_add(count);
         if self.size > MAX_SIZE && !self.full {

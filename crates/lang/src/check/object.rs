@@ -1,11 +1,12 @@
-//! An object with its specification, as a part of the checked program.
+//! The part of the checked program that describes an object and its specification, for
+//! linearizability (`operations.rs`).
 
 use mazurka_diagnostics::Span;
 
 use super::hir::{Program, Type, VarId};
 
-/// An object with operations that clients call, and the ghosts that hold the
-/// history (`check/operations.rs`).
+/// An object with operations that clients call. The history of the calls is in four ghost
+/// variables, which `check/operations.rs` explains.
 #[derive(Clone, Debug)]
 pub struct Linearizable {
     /// The number of clients; they are the last processes of the program.
@@ -16,15 +17,15 @@ pub struct Linearizable {
     pub operations: Vec<Operation>,
     /// The calls that a client chooses from.
     pub calls: Vec<LinearCall>,
-    /// `$ended`, the first ghost.
+    /// The ghost `$ended`. The four ghosts are adjacent, and this is the first of them.
     pub first: VarId,
-    /// `$called`
+    /// The ghost `$called`.
     pub called: VarId,
-    /// `$seen`
+    /// The ghost `$seen`.
     pub seen: VarId,
-    /// `$result`, the last ghost.
+    /// The ghost `$result`, the last of the four.
     pub result: VarId,
-    /// The specification of the operations; every loaded program has one.
+    /// The specification of the operations. It is `None` only while the file is being checked.
     pub specification: Option<Specification>,
     /// Where the specification begins.
     pub span: Span,
@@ -57,7 +58,7 @@ pub struct LinearCall {
 pub struct Specification {
     /// The program.
     pub program: Box<Program>,
-    /// The variable, an array of one element, that holds the number of the call.
+    /// The variable that holds the number of the call: an array with one element.
     pub called: VarId,
     /// The variable for the result.
     pub result: VarId,

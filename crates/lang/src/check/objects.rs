@@ -1,11 +1,11 @@
 //! Synchronisation objects: semaphores, reader–writer locks, condition variables, barriers, and
 //! locks that are tried.
 //!
-//! They are lowered to shared variables. If it matters which process holds an object or waits for
-//! it, there is an element for each process that exists from the start. So an operation claims only
-//! what it depends on, and a state shows which process holds which object. A spawned process has no
-//! such element, so the checker refuses these operations in spawned processes. `synchronise.rs`
-//! lowers the operations.
+//! Objects are lowered to shared variables. If it matters which process holds an object or waits
+//! for it, the object has an array with one element for each process that exists from the start. So
+//! an operation touches only the elements that it depends on, and a state shows which process holds
+//! which object. A spawned process has no element, so the checker refuses these operations in
+//! spawned processes. `synchronise.rs` lowers the operations.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
@@ -16,7 +16,7 @@ use super::{Checker, Global, MAX_ELEMENTS, MAX_PROCESSES};
 use crate::check::hir::{self, Enum, LocalId, Shape, Spawned, Stmt, StmtKind, Type, Var, VarId};
 use crate::syntax::ast::{self, File, Item, Name, ObjectKind};
 
-/// An object, or an array of them, with the variables that it is lowered to.
+/// An object, or an array of objects, with the variables that it is lowered to.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub kind: LoweredKind,
@@ -91,7 +91,7 @@ pub(super) enum Payload {
     Struct(u32, u32),
 }
 
-/// The process that runs a body, as far as known.
+/// The process that runs the body that is being checked, if the checker knows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CurrentProcess {
     /// Unknown: a property, or a spawned process.
@@ -108,7 +108,7 @@ pub(super) struct Processes {
     /// Whether there are objects that identify processes.
     pub identified: bool,
     pub count: u32,
-    /// The type of a variable that holds a process or none.
+    /// The `enum` type of variables that hold a process or the value "none".
     pub ty: u16,
     /// For each procedure, whether it needs the number of its process.
     need_number: Vec<bool>,
@@ -201,7 +201,7 @@ impl<'s> Checker<'s> {
                 members.push(shown(members.len(), None));
                 continue;
             };
-            // Mistakes in a range are reported with the process.
+            // The check of the process reports mistakes in its range; here they are dropped.
             let before = self.diagnostics.len();
             let from = BodyChecker::new(self).const_int(&range.from, "the range of a process");
             let to = BodyChecker::new(self).const_int(&range.to, "the range of a process");
@@ -277,7 +277,8 @@ impl<'s> Checker<'s> {
         })
     }
 
-    /// Returns the number of permits of a semaphore, or of processes of a barrier.
+    /// Evaluates the number of permits of a semaphore, or the number of processes that a barrier
+    /// waits for.
     fn counted_value(&mut self, kind: ObjectKind, value: &ast::Expr<'s>) -> Option<i64> {
         let (what, least) = match kind {
             ObjectKind::Semaphore => ("the permits of a semaphore", 0),
@@ -301,7 +302,7 @@ impl<'s> Checker<'s> {
         self.object_var(shape, Type::Bool, 0, span)
     }
 
-    /// Adds a variable that holds a process or none.
+    /// Adds a variable whose value is a process or "none".
     fn holder(&mut self, shape: Shape, span: Span) -> Option<VarId> {
         self.object_var(shape, Type::Enum(self.processes.ty), 0, span)
     }

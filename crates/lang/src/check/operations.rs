@@ -23,17 +23,19 @@
 //! - *Time is in the trace.* A call reads what the returns of other clients write, so the two are
 //!   dependent, and equivalent runs agree on their order. Two calls are independent: their order
 //!   changes no history. Two returns are dependent, because both write a variable of the same
-//!   invariant. So all equivalent runs agree on the first return that no order explains, and it
-//!   counts once.
+//!   invariant. So all equivalent runs agree on the first return after which no order of the
+//!   operations explains the history, and the violation counts once.
 //! - *A return needs no separate step.* Let H be the history of a run in which an operation returns
-//!   some time after its last step. The run in which it returns at once has a history H' with the
-//!   same operations and results, in which more operations come before others. An order that
-//!   explains H' explains H. A call does need a separate step: it must be as late as possible, so
-//!   it cannot join the step before it.
-//! - *It is enough to check returns.* A pending call needs no explanation, and if a history is
-//!   explained, so are its prefixes. So the history of every prefix of every run is checked,
-//!   including runs that wait forever, run forever or fail.
-//! - *Clients that make fewer calls* have histories that are prefixes of these.
+//!   some time after its last step. If the operation returns at once, the history H' has the same
+//!   operations and results, and at least as many operations end before others begin. An order that
+//!   explains H' therefore explains H, so it is enough to check H'. A call does need a separate
+//!   step: the later it is, the more operations end before it, so it cannot be part of the step
+//!   before it.
+//! - *It is enough to check returns.* An operation that has not returned needs no explanation, and
+//!   an order that explains a history also explains its prefixes. So the history of every prefix of
+//!   every run is checked, including runs that wait forever, run forever or fail.
+//! - *Clients that make fewer calls* have histories that are prefixes of the histories checked
+//!   here.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -69,7 +71,7 @@ pub(super) enum Returns {
     Variable(VarId),
 }
 
-/// The operations of the object, as far as the checker needs them.
+/// What the checker knows about the operations of the object.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     /// The procedures that are operations, by name.
@@ -122,8 +124,8 @@ impl<'s> Checker<'s> {
         self.operations.known.contains_key(name)
     }
 
-    /// Reports a call of an operation, because only clients call operations. Returns whether it
-    /// did.
+    /// Reports a call of an operation in the file, because only clients call operations. Returns
+    /// whether there was such a mistake.
     pub(super) fn refuses_call(&mut self, name: &str, span: Span) -> bool {
         let refused = self.is_operation_of_object(name);
         if refused {
@@ -328,7 +330,7 @@ impl<'s> Checker<'s> {
                     return;
                 }
             };
-            // At most one call more than the limit is made.
+            // One call more than the limit is enough to see that there are too many.
             let high = high.min(low.saturating_add(MAX_CALLS as i64 + 1));
             let with = |args: Vec<i64>| {
                 (low..high).map(move |value| {
@@ -360,7 +362,8 @@ impl<'s> Checker<'s> {
     fn client(&mut self, object: &Linearizable, client: u32) -> Process {
         let me = self.program.processes.len() as i64;
         let span = object.span;
-        // A place that no statement of the file has.
+        // The hidden statements get the place of the word `spec`, which no statement of the file
+        // has.
         let aside = Span {
             start: span.start,
             end: span.start + "spec".len() as u32,
@@ -431,8 +434,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Adds an invariant over the variables that returns write. Its condition always holds; the
-    /// machine checks linearizability in place of the condition.
+    /// Adds an invariant over `$ended`, which returns write. Its condition is always true: it only
+    /// makes the machine check linearizability whenever a step writes `$ended`.
     fn state_linearizability(&mut self, object: &Linearizable) {
         let span = object.span;
         let at_least = |client: u32| {
@@ -449,7 +452,8 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Returns the names that a specification reserves: of a property, and of processes.
+    /// Returns the names that a specification reserves: one for the property and one for the client
+    /// processes.
     pub(super) fn names_of_spec(spec: &Spec<'s>) -> [Name<'s>; 2] {
         [PROPERTY, CLIENT].map(|text| Name {
             text,
@@ -467,12 +471,12 @@ pub(super) fn element(var: VarId, index: Expr) -> Expr {
     }
 }
 
-/// A generator of the code that makes the call with a given number.
+/// Generates the code that makes the call whose number is in a local.
 pub(super) struct Dispatch<'a> {
     pub object: &'a Linearizable,
     /// The procedures of the operations.
     pub procedures: &'a [ProcedureId],
-    /// The local that holds the number.
+    /// The local that holds the number of the call.
     pub chosen: LocalId,
     /// The hidden arguments.
     pub hidden: Vec<i64>,
@@ -480,7 +484,8 @@ pub(super) struct Dispatch<'a> {
 }
 
 impl Dispatch<'_> {
-    /// Makes a statement for the calls in this range, by binary search.
+    /// Makes a statement that makes the chosen call, if its number is in `from..to`. It is a binary
+    /// search: nested `if` statements that compare the number.
     pub fn select_call(&self, from: usize, to: usize) -> Stmt {
         let span = self.span;
         if to - from > 1 {
@@ -607,7 +612,7 @@ impl<'s> BodyChecker<'_, 's> {
         StmtKind::Block(stmts)
     }
 
-    /// Makes the statement that records the return; no later step can change the value.
+    /// Makes the statement that records the return and the result of the operation in the history.
     fn returned(&self, current: CurrentOperation, value: Expr, span: Span) -> Stmt {
         let kind = match current.returns {
             Returns::Variable(result) => {

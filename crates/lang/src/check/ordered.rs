@@ -1,4 +1,6 @@
-//! The accesses of a program whose memory order can be chosen.
+//! Lists the accesses of a program that have a memory order: loads, stores and updates of atomic
+//! variables, and fences. The search for orders that are too weak or too strong changes the orders
+//! of these accesses.
 
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 use mazurka_diagnostics::Span;

@@ -31,7 +31,8 @@ impl<'s> Checker<'s> {
         };
         let count = i128::from(to) - i128::from(from);
         if count <= 0 || !self.room_for(count, span) {
-            // No instance exists, but mistakes in the body are reported.
+            // There is no instance, or there are too many. The body is checked once, to report its
+            // mistakes.
             self.instance(name, Some((range.name, from)), body);
             return;
         }
@@ -39,7 +40,7 @@ impl<'s> Checker<'s> {
             let before = self.diagnostics.len();
             let process = self.instance(name, Some((range.name, value)), body);
             self.program.processes.push(process);
-            // Further instances would only repeat the mistake.
+            // The body has a mistake, which further instances would only repeat.
             if self.diagnostics.len() > before || self.full {
                 return;
             }

@@ -1,8 +1,10 @@
 //! `forall i in 0..N: e`, `exists`, `count`, `sum`, `min` and `max`, over constant ranges and
 //! over arrays.
 //!
-//! They are unrolled in the order of the range; `forall` and `exists` stop at the first part that
-//! decides the result. The tree of the parts is balanced, so that no walk through it is deep.
+//! The checker unrolls them: `forall i in 0..3: a[i] > 0` becomes `a[0] > 0 && a[1] > 0 && a[2] >
+//! 0`. The parts are in the order of the range, and `forall` and `exists` stop at the first part
+//! that decides the result. The tree of the operators is balanced, so that recursive functions on
+//! it do not go deep.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -29,7 +31,7 @@ impl<'s> BodyChecker<'_, 's> {
             return self.empty_value(quantifier, span);
         }
         if matches!(quantifier, Quantifier::Min | Quantifier::Max) {
-            // A comparison and its result both read each part.
+            // `min` is lowered to `if a < b then a else b`, which reads each part twice.
             let uses = if parts.len() > 1 { 2 } else { 1 };
             for part in &parts {
                 self.refuse_repeated_reads(&part.expr, uses);
@@ -226,7 +228,7 @@ impl<'s> BodyChecker<'_, 's> {
             return parts.remove(0);
         }
         let right = parts.split_off(left);
-        // The parts of `count` are numbers by now, so they are added.
+        // The parts of `count` are already converted to 0 or 1, so they are added.
         let quantifier = match quantifier {
             Quantifier::Count => Quantifier::Sum,
             other => other,

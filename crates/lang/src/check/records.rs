@@ -1,9 +1,9 @@
 //! Named types, and variables of `struct` types.
 //!
 //! A variable of a `struct` type is lowered to one variable for each field, so fields are separate
-//! locations: `q[i].from` is an element of `q.from`. An array with several dimensions is lowered to
-//! a flat one. Each index is looked up in the [table](Table) of its dimension, so an index out of
-//! bounds fails.
+//! locations: `q[i].from` is an element of the array `q.from`. An array with several dimensions is
+//! lowered to an array with one dimension. Each index is looked up in the [table](Table) of its
+//! dimension, so an index out of bounds fails.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Declared {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub ty: u32,
-    /// The number of indices that select one of its values.
+    /// How many indices select one value of the `struct` type.
     pub depth: usize,
     pub fields: Vec<Part>,
 }
@@ -187,7 +187,8 @@ impl<'s> Checker<'s> {
         self.records.len() as u32 - 1
     }
 
-    /// Sets the sizes of the dimensions, and states the ranges of fields.
+    /// Sets the sizes of the dimensions, and adds an invariant for each field whose type is a
+    /// range.
     pub(super) fn size_record(&mut self, record: u32, dims: &[u32], span: Span) -> Option<()> {
         let Record { ty, fields, .. } = self.records[record as usize].clone();
         let declared = self.structs[ty as usize].fields.clone();
@@ -237,7 +238,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Returns the variables that a record is lowered to, in the order of their declaration.
+    /// Appends to `into` the variables that a record is lowered to, in the order of their
+    /// declaration.
     pub(super) fn leaves(&self, record: u32, into: &mut Vec<Part>) {
         for part in &self.records[record as usize].fields {
             match part {
@@ -516,7 +518,7 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks indices for mistakes.
+    /// Checks indices, only to report their mistakes.
     fn check_indices(&mut self, selectors: &[SelectorPart<'_, 's>]) {
         for selector in selectors {
             if let SelectorPart::Index(index) = selector {

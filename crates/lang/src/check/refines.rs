@@ -1,4 +1,5 @@
-//! `refines "other.maz" via { x -> y }`
+//! Checks `refines "other.maz" via { x -> y }`: the path must be relative and must not leave the
+//! folder of the file, and each `x` must be a shared variable. The other program is not read here.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 

@@ -1,4 +1,6 @@
-//! Mistakes of programs that pass the checker but cannot be explored.
+//! Diagnostics for programs that pass the checker but cannot be explored, such as a step that
+//! chooses first and then may wait. The compiler finds these mistakes; this file writes their
+//! texts.
 
 use crate::check::hir::Program;
 use crate::code::LateWait;
@@ -47,7 +49,8 @@ fn late_wait(late: LateWait) -> Diagnostic {
     }
 }
 
-/// Returns the mistake of an assignment to ghosts that may have no step before it.
+/// Returns the mistake of an assignment to ghost variables that may run before the first step of
+/// its process, so that it cannot join a step.
 pub(crate) fn ghost_without_a_step(span: Span) -> Diagnostic {
     Diagnostic::new("M0606", span, "there may be no step before this assignment")
         .label("a ghost is assigned in the step before it")

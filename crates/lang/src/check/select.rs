@@ -1,9 +1,9 @@
 //! `select { e |> s [] c ? x |> t [] else |> u }`: one of the open alternatives.
 //!
-//! It is lowered to an atomic block and the rest of the chosen alternative. The block waits until
-//! an alternative is open, chooses an open one, and executes the statements that belong to its
-//! step. All conditions are evaluated before the statements of an alternative run, so no condition
-//! depends on the effect of an alternative.
+//! A `select` is lowered to an atomic block, followed by the rest of the chosen alternative. The
+//! block waits until an alternative is open, chooses an open one, and executes the statements that
+//! belong to its step. All conditions are evaluated before the statements of an alternative run, so
+//! no condition depends on the effect of an alternative.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -13,13 +13,13 @@ use super::synchronise::{Blocking, assign_all, binary, local, truth};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Alternative, Gate};
 
-/// An alternative: its condition, the statements that belong to its step, and the statements after
-/// them.
+/// An alternative in three parts: its condition, the statements that run in the same step, and the
+/// statements after this step.
 struct CheckedAlternative {
     open: Expr,
     step: Vec<Stmt>,
     rest: Vec<Stmt>,
-    /// The place of its gate and of the statement that belongs to the step.
+    /// The place of the condition and of the statement that runs in the same step.
     span: Span,
 }
 
@@ -107,8 +107,8 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Returns the statements of an alternative, split into those that belong to the step of the
-    /// condition and the rest.
+    /// Returns the statements of an alternative in two lists: those that run in the step of the
+    /// condition, and the rest.
     fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
         let mut list = body;
         // Braces around the whole alternative change nothing, with or without a label.
@@ -127,7 +127,8 @@ impl<'s> BodyChecker<'_, 's> {
             }
             list = block;
         }
-        // Statements that are not steps may stand between the condition and the first step.
+        // A `print` or an assignment to ghosts is not a step, so it may stand between the condition
+        // and the first step.
         let mut quiet = list.iter();
         let quiet = quiet.position(|stmt| !is_print(stmt) && !self.assigns_ghosts(stmt));
         let joined = match quiet {
@@ -218,7 +219,7 @@ impl<'s> BodyChecker<'_, 's> {
                 span: alternative.span,
                 ..equals(hidden.which, at as i64, span)
             };
-            // Without `else` some alternative is chosen, so the last alternative needs no test.
+            // Without `else` one of the alternatives is chosen, so the last one needs no test.
             follows = if follows.is_empty() && !has_else && at + 1 == hidden.is_open.len() {
                 alternative.rest
             } else {
@@ -240,7 +241,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Chooses an open alternative, if there is one.
+/// Returns the statements that choose one of the open alternatives, if there is one.
 fn choose_open(hidden: &Counters, alternatives: &[CheckedAlternative], span: Span) -> Vec<Stmt> {
     let stmt = |kind| Stmt { kind, span };
     let set = |to, value| assign_all(vec![Place::Local(to)], vec![value], span);
@@ -306,8 +307,8 @@ fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a statement of an `atomic` block never waits. An alternative must not decide whether the
-/// step is possible.
+/// Whether a statement of an `atomic` block never waits. Only such a statement joins the step of
+/// the condition, because the condition alone must decide whether the step is possible.
 fn never_waits(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Skip

@@ -1,4 +1,5 @@
-//! Expressions that read what indices and fields select.
+//! Checks expressions with indices and fields, such as `a[i]` and `q[i].from`, which read a
+//! variable, an element or a field.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 

@@ -1,4 +1,5 @@
-//! `--set NAME=VALUE`: constants and initial values given by the user.
+//! `--set NAME=VALUE`: constants and initial values that the user sets. The values are parsed
+//! first; each declaration later takes its value, if it has one.
 
 use super::types::{range, show, stored};
 use super::{Checker, ConstantValue, Global};
@@ -22,7 +23,8 @@ pub(super) enum GivenValue {
     Name(String),
 }
 
-/// The value of a setting, parsed but not yet matched with what it sets.
+/// The value of a setting. It is parsed, but not yet converted to the type of its constant or
+/// variable.
 #[derive(Clone, Debug)]
 pub(super) enum SettingValue {
     One(GivenValue),
@@ -252,7 +254,7 @@ impl Checker<'_> {
                 );
                 return None;
             }
-            // A list may be flat even if there are several dimensions.
+            // For an array with several dimensions the list may also be flat.
             (SettingValue::List(items), Some(len))
                 if dims.as_ref() != Some(&shape.dims)
                     && !(items.len() == len as usize

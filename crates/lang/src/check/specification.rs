@@ -115,8 +115,8 @@ fn parts_of(source: &str) -> Parts<'_> {
     }
 }
 
-/// Returns the end of the block that begins after `from`. An end that is too late does no harm: the
-/// additional words can only add functions.
+/// Returns the end of the block that begins after `from`. The end may be too late, which does no
+/// harm: words after the block can only add functions that the specification does not need.
 fn end_of_block(source: &str, from: usize) -> usize {
     let mut depth = 0usize;
     for (at, c) in source[from..].char_indices() {

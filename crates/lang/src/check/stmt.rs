@@ -1,4 +1,5 @@
-//! Checks statements.
+//! Checks statements: one function for each kind. Constructs that only abbreviate are lowered, here
+//! or in the file named after them (`matches.rs`, `select.rs`, `channels.rs`, …).
 
 use rustc_hash::FxHashMap;
 
@@ -163,8 +164,8 @@ impl<'s> BodyChecker<'_, 's> {
             ast::StmtKind::Leave(leave) => self.leave(*leave, span),
             ast::StmtKind::Return(value) => self.return_stmt(Some(value), span),
             ast::StmtKind::Print(text) => {
-                // The assertion reads no shared variable when it runs, so it is not a step; a
-                // listener shows its message.
+                // A `print` becomes an assertion that always holds. It reads no shared variable, so
+                // it is not a step. A listener shows its message.
                 let message = self.message(*text);
                 self.c.program.lowered.insert(span);
                 self.c.program.prints.insert(span);
@@ -588,7 +589,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.declare(name, None, Vec::new());
     }
 
-    /// Gives a value without context a type: literals are `int`.
+    /// Gives a value that has no context a type: a literal becomes an `int`.
     fn default_type(&mut self, typed: Typed) -> (Expr, Option<Type>) {
         match typed.ty {
             Ty::Known(ty) => (typed.expr, Some(ty)),
@@ -758,8 +759,8 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Returns a key that identifies a place, if it is known at compile time: whether the place is
-/// shared, its number, and its index.
+/// Returns a key by which two targets of an assignment are compared, if the target is known at
+/// compile time: whether the variable is shared, its number, and its index.
 fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
     let constant = |index: &Expr| match index.kind {
         ExprKind::Const(value) => Some(Some(value)),

@@ -1,8 +1,9 @@
 //! Operations on synchronisation objects: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
 //!
-//! They are lowered to steps of the core language: an operation that may block to a guard with a
-//! body, any other operation to an atomic block. A `wait` is two steps. Labels show operations as
-//! written (`Program::lowered`).
+//! Each operation is lowered to one step. An operation that may block becomes a guard with a body:
+//! `acquire(s)` waits until a permit is left and then takes it. Any other operation becomes an
+//! atomic block. Only `wait` is two steps. Labels show an operation as written
+//! (`Program::lowered`).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
@@ -29,8 +30,8 @@ pub(super) struct Blocking {
     pub then: Vec<Stmt>,
 }
 
-/// The lock of a `wait`: a lock of the core language, or a lock that is lowered because some
-/// statement tries it.
+/// The lock of a `wait`. Most locks remain locks in the checked program; a lock that some `try`
+/// names is lowered to variables.
 enum Mutex {
     Core(LockId, Option<Expr>),
     Lowered(Operand),
@@ -56,8 +57,8 @@ impl<'s> BodyChecker<'_, 's> {
         VERBS.contains(&name.text) && !declared && !args.is_empty()
     }
 
-    /// Reports a call of an unknown name with an object as its argument, as one mistake. Returns
-    /// whether it did.
+    /// Reports a call such as `aquire(s)`, whose name is unknown and whose argument is an object,
+    /// as one mistake. Returns whether the call is of this kind.
     pub(super) fn misspelt_operation(&mut self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let is_object = |arg: &ast::Expr<'s>| {
             let (ast::ExprKind::Name(of) | ast::ExprKind::Index(of, _)) = &arg.kind else {
@@ -167,8 +168,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Lowers `lock(m)` and `unlock(m)` for a lock that some statement tries. Returns `None` for a
-    /// lock of the core language.
+    /// Lowers `lock(m)` and `unlock(m)` for a lock that some `try` names. Returns `None` for any
+    /// other lock.
     pub(super) fn lowered_lock(
         &mut self,
         name: Name<'s>,
@@ -201,8 +202,8 @@ impl<'s> BodyChecker<'_, 's> {
         Some(kind.unwrap_or(StmtKind::Skip))
     }
 
-    /// Checks `let ok = try s`, which is one step: it executes s if s need not wait, and stores
-    /// whether it did.
+    /// Checks `let ok = try s`, which is one step: it executes `s` if `s` need not wait, and sets
+    /// `ok` to whether `s` was executed.
     pub(super) fn tried(
         &mut self,
         kept: &ResultTarget<'s>,
@@ -362,7 +363,7 @@ impl<'s> BodyChecker<'_, 's> {
         binary(BinaryOp::Eq, held_by, none, Type::Bool)
     }
 
-    /// Lowers the release of a lock, and asserts that this process holds it.
+    /// Lowers the release of a lock. The step fails if this process does not hold the lock.
     fn release(
         &mut self,
         holder: VarId,
@@ -431,8 +432,9 @@ impl<'s> BodyChecker<'_, 's> {
         Some(StmtKind::Block(before))
     }
 
-    /// Lowers `wait(c, m)`: the process releases the lock and enlists as a waiter; after it is
-    /// woken, it acquires the lock again.
+    /// Lowers `wait(c, m)` to two steps. The first releases the lock and records the process as a
+    /// waiter. The second waits until the process is woken and the lock is free, and acquires the
+    /// lock.
     fn wait(
         &mut self,
         [waiters]: [VarId; 1],
@@ -656,14 +658,14 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Returns the element of this process, in a variable with one element for each process.
+    /// Returns this process's element of a variable that has one element for each process.
     fn own_element(&mut self, var: VarId, indices: &[Expr], span: Span) -> Option<Place> {
         let mut indices = indices.to_vec();
         indices.push(self.own_number(span)?);
         Some(self.place_of(Part::Var(var), indices, span))
     }
 
-    /// Returns this process as the value of a variable that holds a process.
+    /// Returns the value that stands for this process in a variable that holds a process.
     fn me_as_holder(&mut self, span: Span) -> Option<Expr> {
         let me = self.own_number(span)?;
         let kind = match me.kind {

@@ -1,4 +1,6 @@
-//! Temporal properties, and the locals of processes that they mention.
+//! Checks temporal properties, such as `eventually done: p.x == 1`. Their conditions become
+//! numbered expressions (`Program::conditions`). The locals of processes that they mention, such as
+//! `p.x`, are collected in `Program::watched`.
 
 use super::Checker;
 use super::body::BodyChecker;
@@ -52,7 +54,8 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Refuses a property that has the name of a kind of violations.
+    /// Reports a property whose name is also that of a kind of violations, such as `deadlock`,
+    /// because `--only` accepts both.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {

@@ -6,15 +6,15 @@ use crate::check::hir::{BinaryOp, Expr, Type};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ty {
     Known(Type),
-    /// The type of an expression made of literals and constants only: the integer type of its
-    /// context.
+    /// An expression made of literals and constants only: it takes the integer type of its context.
     Literal,
-    /// The type of an expression with a mistake that was reported; it fits everywhere.
+    /// An expression with a mistake that was reported. It fits every context, so that no further
+    /// mistake is reported.
     Poison,
 }
 
-/// An expression with its type, as far as it is known. If the type is [`Ty::Literal`], the types
-/// inside the expression are not settled yet.
+/// An expression with its type. If the type is [`Ty::Literal`], the parts of the expression get
+/// their types later, from the context.
 #[derive(Clone)]
 pub(super) struct Typed {
     pub expr: Expr,
@@ -79,8 +79,8 @@ pub(crate) fn noun(ty: Ty) -> String {
     }
 }
 
-/// Returns the smallest and largest value of an integer type. `int` is unbounded, but the
-/// evaluator's values have 64 bits.
+/// Returns the smallest and largest value of an integer type; for `int`, the limits of the
+/// evaluator, which are 64 bits.
 pub(crate) fn range(ty: Type) -> (i128, i128) {
     match ty {
         Type::Bool => (0, 1),
@@ -90,7 +90,8 @@ pub(crate) fn range(ty: Type) -> (i128, i128) {
     }
 }
 
-/// Returns the value of stored bits: only `u64` differs from the `i64` that stores it.
+/// Returns the number that a stored `i64` stands for. It differs from the `i64` only for large
+/// values of `u64`.
 pub(super) fn numeric(bits: i64, ty: Type) -> i128 {
     match ty {
         Type::Unsigned(64) => (bits as u64).into(),
@@ -98,7 +99,7 @@ pub(super) fn numeric(bits: i64, ty: Type) -> i128 {
     }
 }
 
-/// Returns the stored bits of a value that fits the type.
+/// Returns the `i64` that stores a number.
 pub(super) fn stored(value: i128) -> i64 {
     value as i64
 }

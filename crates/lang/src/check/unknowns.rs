@@ -1,7 +1,7 @@
 //! The unknown values of a program: the values of its inputs, and missing initial values.
 //!
-//! Both mean that the program must be right for every value. Commands that explore consider all
-//! values at once; a single run gets values by name.
+//! The program must be correct for all these values. `explore` and `check` consider all values at
+//! once; `run` takes given values, by name.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 

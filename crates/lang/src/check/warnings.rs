@@ -1,8 +1,9 @@
 //! Warnings about useless declarations, found in the syntax tree.
 //!
-//! The checked program cannot be used for this: its constants are folded, and a process without
-//! instances is removed. A local hides a shared variable or a local of an outer scope with the same
-//! name.
+//! One walk through the tree counts for each name whether it is read and written; names that are
+//! not used give warnings. The checked program would not do: its constants are folded, and a
+//! process without instances is removed from it. As in the checker, a local hides a shared variable
+//! or an outer local with the same name.
 
 use std::slice::from_ref;
 
@@ -26,7 +27,8 @@ struct Uses {
 struct ScopedLocal<'s> {
     name: Name<'s>,
     read: bool,
-    /// Whether its only purpose is to hold a value, unlike a loop counter or a parameter.
+    /// Whether it is declared only to hold a value, by `let`. A loop counter or a parameter has
+    /// another purpose and needs no warning.
     keeps: bool,
     /// The local that it hides.
     hides: Option<usize>,
@@ -223,7 +225,7 @@ impl<'s> Survey<'s> {
                 }
             }
             Item::Enum { .. }
-            | Item::Temporal { .. } // Visited first, for the locals that they name.
+            | Item::Temporal { .. } // Visited before, because they name locals of processes.
             | Item::Ghosts(_)
             | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
         }

@@ -1,12 +1,16 @@
 //! Determines the claims of each step, and whether it can block.
 //!
-//! From every mark the analysis follows all paths to the end of the step, through both sides of
-//! each test (errata E2: what a step *might* touch decides dependence). It tracks the slots that
-//! the step may have changed. An index over unchanged slots has a fixed value when the step starts
-//! and claims one element; any other index claims the whole array. The analysis also tracks what
-//! depends on the values that the step has chosen, because no wait may depend on them. Where paths
-//! meet, it merges their facts. The merge loses no precision, because each fact after an
-//! instruction follows from at most one fact before it.
+//! A step *claims* the accesses that it might make. From every mark, the analysis follows all paths
+//! to the end of the step, through both sides of each test, and collects the accesses. Steps with
+//! conflicting claims are dependent, even if the access is not made in every run.
+//!
+//! An index can be computed when the step starts if it reads only local slots that the step has not
+//! changed before. An access with such an index claims one element; any other access with an index
+//! claims the whole array. So the analysis tracks the slots that the step may have changed.
+//!
+//! The analysis also tracks which values depend on a `choose` of the same step, because no wait may
+//! depend on such a value. Where paths meet, their facts are united. This loses no precision: each
+//! fact after an instruction follows from at most one fact before the instruction.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,8 +27,8 @@ use crate::code::{
 /// calls claims everything.
 pub(crate) const CALL_DEPTH: usize = 16;
 
-/// The number of visited places, each with its call stack, beyond which no further calls
-/// are followed.
+/// The most positions (an instruction with its call stack) that the analysis of a step visits
+/// before it stops following calls.
 const MOST_PLACES: usize = 1 << 14;
 
 /// Sets the claims and waits of every step of compiled code.
@@ -58,7 +62,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             walk.from(pc);
             walk
         };
-        // This walk also follows the local work after a `return`.
+        // This walk also follows what the step does after a `return` to a caller.
         let put_off = some_put_off && {
             let walk = walk(true);
             walk.incomplete || walk.seen.keys().any(|at| puts_off(code, at.pc, assumes))
@@ -92,7 +96,8 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             }
         }
         let fixed = fixed(&claims);
-        // A step that touches a channel has two sets of claims, and the search chooses one of them.
+        // A step that touches a channel has two sets of claims, of which a search uses one. A quick
+        // step has only one.
         let quick = match ends {
             None => quick(code, pc, &claims, wait),
             Some(_) => None,
@@ -148,9 +153,9 @@ impl EndsOfOps {
     }
 }
 
-/// Whether an instruction may close a cycle of states, or may discard a run. Control returns to an
-/// earlier place only by a backward jump, because recursion alone makes the stack deeper. A spawned
-/// process runs to its first mark in the same step, and may meet an `assume` there.
+/// Whether an instruction may lead back to an earlier state, or may discard the run. Only a
+/// backward jump leads back to a state, because recursion makes the stack deeper. A spawned process
+/// runs to its first mark in the same step, and may meet an `assume` before it.
 fn puts_off(code: &Code, pc: u32, assumes: bool) -> bool {
     match code.ops[pc as usize] {
         Op::Assume => true,
@@ -184,7 +189,7 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
     }
 }
 
-/// Returns the claims if they are known without evaluating an index.
+/// Returns the claims if none of them depends on an index.
 fn fixed(claims: &[Claim]) -> Option<Claims> {
     let mut all = Claims::new();
     for claim in claims {
@@ -197,8 +202,8 @@ fn fixed(claims: &[Claim]) -> Option<Claims> {
     Some(all)
 }
 
-/// Returns all accesses of the program. A lock gets the accesses of an acquire and a release, not
-/// of a write, because nets determine from these accesses whether it is free.
+/// Returns claims for all accesses of the program. Locks are acquired and released, not written,
+/// because the unfolding into nets tells from these accesses whether a lock is free.
 fn everything(code: &Code) -> Vec<Claim> {
     let (locks, invariants) = (code.first_lock, code.initial.len() as u32);
     let all = [
@@ -216,7 +221,7 @@ fn everything(code: &Code) -> Vec<Claim> {
         .collect()
 }
 
-/// What depends on the values that the step has chosen.
+/// What depends on the values that the step has chosen with `choose`.
 #[derive(Clone, Default, PartialEq, Eq)]
 struct ChoiceValues {
     /// Whether the value that is being computed depends on them.
@@ -271,8 +276,8 @@ impl ChoiceValues {
         }
     }
 
-    /// Applies the effect of a call that the walk does not follow. Returns whether the call may
-    /// depend on a chosen value; if so, the path after the call depends on it too.
+    /// Applies the effect of a call that the walk does not follow. Returns whether the path after
+    /// the call may depend on a chosen value.
     fn skip(&mut self, body: ProcedureEffects) -> bool {
         let shared = self
             .dependent
@@ -300,7 +305,7 @@ impl ChoiceValues {
             .any(|place| self.dependent.contains(&place));
     }
 
-    /// Writes the current value to one of these places. `certain`: there is only one place.
+    /// Writes the current value to one of these places. `certain` says that there is only one.
     fn writes(&mut self, places: impl IntoIterator<Item = TouchedPlace>, certain: bool) {
         for place in places {
             match self.dependent.binary_search(&place) {
@@ -368,12 +373,12 @@ struct ClaimWalk<'a> {
     late: bool,
     /// Whether some call was not followed.
     incomplete: bool,
-    /// Whether the walk follows calls and returns up to the next mark. It must do so if there are
-    /// ghosts: an assignment to a ghost belongs to the step before it, even if that step is in
+    /// Whether the walk follows calls and returns up to the next mark. It does so if the program
+    /// has ghosts: an assignment to a ghost belongs to the step before it, even if this step is in
     /// another procedure.
     into_calls: bool,
-    /// The channels that the step may touch, each with the index in `Code::ends` of the send or
-    /// receive that touches it, if one does, and with the instruction.
+    /// Each touch of a channel: the channel, the index in `Code::ends` if the access is a part of a
+    /// send or receive that touches only one end, and the instruction.
     touched: FxHashSet<(usize, Option<usize>, u32)>,
 }
 
@@ -424,7 +429,7 @@ impl ClaimWalk<'_> {
             Op::Mark(_) | Op::Open(_) => return,
             Op::Close => at.open = false,
             Op::BeginAtomic => at.atomic += 1,
-            // This walk began inside an atomic block. No process rests at such a mark, so its
+            // The walk began at a mark inside an atomic block. No process rests there, so the
             // result is not used.
             Op::EndAtomic if at.atomic == 0 => return,
             Op::EndAtomic => at.atomic -= 1,
@@ -487,8 +492,8 @@ impl ClaimWalk<'_> {
             }
             Op::UnlockAt(range) => self.element(AccessKind::Release, range, index),
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
-            // A body starts with a mark. The step ends there, unless it swallows that mark or
-            // ghosts are assigned before it.
+            // A body starts with a mark, where the step ends. It goes on only if it swallows this
+            // mark, or if ghosts are assigned before the mark.
             Op::Call(_) if !self.into_calls && !at.open && !at.merged && at.atomic == 0 => return,
             Op::Call(procedure) if !self.follows(procedure, &at) => {
                 self.incomplete = true;
@@ -581,8 +586,9 @@ impl ClaimWalk<'_> {
         self.touched.insert((channel, end, at.pc));
     }
 
-    /// Returns the claims where sends and receives claim different ends of a channel. A send claims
-    /// the count of messages, a receive the messages, and any other access to a channel both.
+    /// Returns the second set of claims, in which a send claims only one end of its channel and a
+    /// receive the other. The end of the sender is the cell of the count, the end of the receiver
+    /// the cells of the messages. Any other access to a channel claims both.
     fn ends(&self) -> Option<Box<ChannelEndClaims>> {
         if self.touched.is_empty() || self.incomplete {
             return None;
@@ -654,7 +660,7 @@ impl ClaimWalk<'_> {
     /// Claims the element that an index selects if the index is fixed, else the whole array.
     fn element(&mut self, kind: AccessKind, range: Range, index: Option<u32>) {
         match index {
-            // The invariants over an element are looked up when the index is known.
+            // When the machine knows the index, it adds the invariants over this element.
             Some(index) => self.claim(Claim::Element { kind, range, index }),
             None => {
                 self.claim(Claim::Fixed(Access::new(kind, range.first).over(range.len)));
@@ -695,7 +701,8 @@ impl ClaimWalk<'_> {
         self.incomplete || self.blockers.iter().any(joins)
     }
 
-    /// Whether the code from a mark to a blocking instruction is contiguous and only reads.
+    /// Whether the code from a mark to the instruction that may block is a straight line that only
+    /// reads.
     fn reads_only_up_to(&self, mark: u32, blocker: u32) -> bool {
         mark < blocker
             && (mark + 1..blocker).all(|pc| match self.code.ops[pc as usize] {

@@ -2,9 +2,9 @@
 //!
 //! To find such a state, a search runs the same program with `invariant !e` and counts only
 //! failures of that invariant. A run that breaks it is the evidence; if no run does, e is never
-//! reached. The other invariants stay and halt processes as before, so a state that is reached is
-//! reached in the original program too. Where e has no value (an index out of bounds, a division by
-//! zero) it does not hold, so the invariant uses a total form of e, which always has a value.
+//! reached. The other invariants stay and halt processes as before, so the original program reaches
+//! the same states. In a state where e has no value, for example because it divides by zero, e does
+//! not hold. So the invariant uses a total form of e, which always has a value.
 
 use mazurka_core::record::Place;
 

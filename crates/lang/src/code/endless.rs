@@ -1,14 +1,14 @@
 //! Finds the bodies that are not meant to end, such as the body of a server.
 //!
 //! A body is *endless* if none of its paths leads to its end or to an `end`. Each path enters a
-//! `while true`, here or in a procedure, or fails at an `error`, and at least one path enters such
-//! a loop. A failure halts a process but does not end it, so a server with an `error` is still a
-//! server. A process with an endless body may run forever. If another process runs forever, in a
-//! cycle that a fair scheduler can follow, the run is a livelock.
+//! `while true`, in the body or in a procedure that it calls, or fails at an `error`; and at least
+//! one path enters such a loop. A failure halts a process but does not end it, so a server with an
+//! `error` is still a server. A process with an endless body may run forever. If another process
+//! runs forever, in a cycle that a fair scheduler can follow, the run is a livelock.
 
 use crate::check::hir::{Expr, ExprKind, Leave, ProcedureId, Program, Stmt, StmtKind, Type};
 
-/// The places where control may go from some statements.
+/// The places to which control may go from a list of statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Continuations {
     /// To the statement after them.

@@ -1,4 +1,6 @@
-//! The ways in which a step can fail, and the encoding of the place in a mishap.
+//! The ways in which a step can fail ([`Fault`]). The core knows a failure as a `Mishap` with a
+//! number for its site; this file encodes the fault and the instruction in this number, and decodes
+//! them for messages.
 
 use mazurka_core::MishapKind;
 
@@ -50,7 +52,7 @@ impl Fault {
             Fault::OutOfRange => MishapKind::OutOfRange,
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
-            // The limit is filled in from the instruction.
+            // 0 stands for the limit, which the caller takes from the instruction.
             Fault::MessageLimit => MishapKind::MessageLimit(0),
             Fault::Undecided => MishapKind::Undecided,
             Fault::BrokenOff => MishapKind::BrokenOff,

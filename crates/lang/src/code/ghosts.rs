@@ -1,5 +1,6 @@
-//! The check that every assignment to ghosts follows a step that it can join: every path from the
-//! start of a process to the assignment must contain a mark.
+//! Checks that every assignment to ghosts has a step before it that it can join: every path from
+//! the start of a process to the assignment must contain a mark. The check follows the paths in the
+//! compiled code.
 
 use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashSet;

@@ -1,4 +1,6 @@
-//! The history of an object, as a state stores it, and the specification of the operations.
+//! The history of an object, as the ghost cells of a state store it, and the specification of its
+//! operations. `check/operations.rs` explains the ghosts; the machine reads the history here to
+//! check whether it is linearizable.
 
 use std::sync::Arc;
 
@@ -65,8 +67,10 @@ pub(super) fn linear(code: &Code) -> Result<Option<Arc<Linear>>, Vec<Diagnostic>
 }
 
 impl Linear {
-    /// Returns the history that a state holds: calls by their numbers, and their results. The order
-    /// of concurrent calls, and of returns between two calls, is one that agrees with the run.
+    /// Returns the history that a state holds: calls by their numbers, and their results. A state
+    /// does not store the order of two calls between which no operation returns, nor that of two
+    /// returns between which no operation is called. The history has some order of these;
+    /// linearizability does not depend on it.
     pub fn history(&self, cells: &[i64]) -> History<u32, Option<i64>> {
         let slots = self.clients * self.calls_each;
         let called = |slot: usize| cells[self.called + slot];

@@ -1,9 +1,9 @@
-//! The accesses that are still possible from each place of the code, as sets of cells. A
-//! [reduced](mazurka_core::Promises::interferes) search queries them in every state, so a query
-//! looks up only a few bits. The accesses are those that `reach` computes with separate ends of
-//! channels.
+//! For each place of the code, the accesses that are still possible from there, as sets of cells.
+//! `reach.rs` computes the accesses, with separate ends of channels; here they become bits, because
+//! a [reduced](mazurka_core::Promises::interferes) search asks in every state whether the rest of
+//! one process interferes with the step of another.
 //!
-//! Computed on first use: most searches never need it.
+//! The sets are computed on first use, because most searches never need them.
 
 use mazurka_core::{Access, AccessKind, Claims};
 

@@ -1,8 +1,8 @@
 //! The locals whose values can still matter at each place of the code (live-variable analysis).
 //!
 //! This is the textbook's backward dataflow analysis (Kildall 1973; Aho, Lam, Sethi, Ullman,
-//! section 9.2.5), slot by slot: a slot is live where some path reads it before writing it. States
-//! that differ only in dead slots have the same future, so a
+//! section 9.2.5). A slot is live at a place if some path from there reads the slot before writing
+//! it. States that differ only in dead slots have the same future, so a
 //! [fingerprint](mazurka_core::Semantics::fingerprint) omits these.
 //!
 //! | textbook | here |
@@ -26,7 +26,8 @@ const MOST_SLOTS: u32 = 1024;
 pub(crate) struct LiveSlot {
     /// Its index in the frame.
     pub at: u32,
-    /// Whether it holds the number of a process, which can differ between explorations.
+    /// Whether it holds the number of a process. Equal states can number their processes
+    /// differently.
     pub handle: bool,
 }
 

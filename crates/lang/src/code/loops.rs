@@ -1,4 +1,5 @@
-//! Whether a run may return to an earlier state.
+//! Decides whether a run of a program may be infinite or return to an earlier state. If not, a
+//! search needs neither a table of states nor the detection of cycles.
 
 use crate::check::hir::{Place, ProcedureId, Program, Spawned, Stmt, StmtKind};
 use crate::code::shared::Shared;

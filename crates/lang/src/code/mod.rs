@@ -1,13 +1,17 @@
-//! The flat form in which programs run: instructions of a small stack machine, and for each place
-//! where a process can rest, what its next step may touch.
+//! Compiled programs ([`Code`]): instructions of a small stack machine, and for each place where a
+//! process can rest, what its next step may touch. `compile/` makes the instructions; the other
+//! files of this folder analyse them.
 //!
-//! A process always rests at a *mark*. A step starts at a mark and runs to the next mark, except
-//! for marks that it *swallows*. So local work joins the step before it:
+//! Each process has a stack of *frames*, whose *slots* hold its locals. Shared variables and locks
+//! are *cells*. A process always rests at a *mark*. A step starts at a mark and runs to the next
+//! one, so local work belongs to the step before it. A step *swallows* a mark if it runs past the
+//! mark:
 //!
 //! - [`Op::Mark`] starts a step. A step that a guard opened swallows the first mark that it meets.
 //! - [`Op::Open`] is the mark of a guard, a choice or a guarded loop: the step stays *open* to
 //!   include the first step after it.
-//! - [`Op::Close`] closes an open step (if a guarded body has no step, the label is `e ▷ skip`).
+//! - [`Op::Close`] closes an open step again, after a guarded body without a step. The label of the
+//!   step is then `e ▷ skip`.
 //! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] a step swallows all marks. Between
 //!   [`Op::BeginSimple`] and [`Op::EndSimple`] it swallows the marks of single accesses, if a guard
 //!   opened the step (atomicity access).
@@ -102,9 +106,9 @@ impl Range {
 pub enum Op {
     /// Starts the step with this number.
     Mark(u32),
-    /// Starts the step of a guard, which continues after the next mark.
+    /// Starts the step of a guard. The step swallows the next mark.
     Open(u32),
-    /// Closes the step: it ends at the next mark.
+    /// If a guard opened the step, closes it: it does not swallow the next mark.
     Close,
     /// Begins a part in which the step swallows all marks.
     BeginAtomic,
@@ -236,11 +240,11 @@ pub(crate) enum Claim {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LateWait {
     pub span: Span,
-    /// False if the analysis skipped some calls.
+    /// Whether the analysis followed all calls. If not, the wait may be a false alarm.
     pub certain: bool,
 }
 
-/// How a machine determines whether a step is possible.
+/// How a machine finds out whether a step is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The step is always possible.
@@ -249,7 +253,7 @@ pub(crate) enum Waits {
     Lock(u32),
     /// Only this instruction can block; before it the step only reads.
     At(u32),
-    /// The machine must try the step.
+    /// The wait may be anywhere, so the machine must try the step.
     Somewhere,
 }
 
@@ -265,18 +269,18 @@ pub(crate) struct StepInfo {
     pub joins: bool,
     /// Whether the step may jump back in a loop that may never end, or may meet a false `assume`.
     pub puts_off: bool,
-    /// If the step touches channels: its claims where sends and receives claim different ends.
+    /// For a step that touches channels: its claims if sends and receives claim different ends.
     pub ends: Option<Box<ChannelEndClaims>>,
     pub span: Span,
     /// The memory order of its access, if the source names one.
     pub order: Option<AccessOrder>,
 }
 
-/// The claims of a step where sends and receives claim different ends of a channel.
+/// The claims of a step if sends and receives claim different ends of a channel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChannelEndClaims {
     pub claims: Vec<Claim>,
-    /// The channel ends that are all that the step touches of their channels.
+    /// The channels of which the step touches only one end, each with this end.
     pub pure: Vec<PureEnd>,
 }
 
@@ -405,10 +409,9 @@ pub struct Code {
     pub(crate) bodies: Vec<u32>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) notes: FxHashMap<u32, LabelPart>,
-    /// The jumps that decide what a process does next: those of statements, those over an operation
-    /// that can fail, and in atomicity access those between the reads of an expression. Within the
-    /// computation of a value there may be other jumps, which do not decide the path of the
-    /// process.
+    /// The jumps that decide what a process does next: the jumps of statements, the jumps over an
+    /// operation that can fail, and with `atomicity access` the jumps between the reads of an
+    /// expression. Other jumps are part of the computation of a value.
     pub(crate) branches: FxHashSet<u32>,
     /// The conditions of statements, by the instruction that decides them; for a `for`, its range.
     pub(crate) tests: FxHashMap<u32, Span>,
@@ -573,12 +576,12 @@ impl Code {
         &self.source
     }
 
-    /// Returns the accesses that are possible from each place on.
+    /// Returns, for each place of the code, the accesses that are still possible from there.
     pub(crate) fn reach(&self) -> &Reach {
         self.reach.get_or_init(|| reach::analyse(self, false))
     }
 
-    /// Returns the accesses that are possible from each place on, as sets of cells.
+    /// Returns the same accesses as [`reach`](Self::reach), as sets of cells.
     #[inline]
     pub(crate) fn interference(&self) -> &Interference {
         self.interference
@@ -592,21 +595,22 @@ impl Code {
         found.as_ref()
     }
 
-    /// Whether the rest of the step from an instruction on is local work. `assumes`: whether an
+    /// Whether the step does only local work from an instruction on. `assumes` says whether an
     /// `assume` counts as local work.
     pub(crate) fn is_quiet(&self, pc: u32, assumes: bool) -> bool {
         let quiet = &self.quiet[usize::from(assumes)];
         quiet.get_or_init(|| quiet::analyse(self, assumes))[pc as usize]
     }
 
-    /// Returns the key of the claims of a step that touches one element of an array. These keys
-    /// come after the keys of the steps.
+    /// Returns the key of the claims of a step that touches one element of an array. Steps with
+    /// equal keys have equal claims; the keys of elements come after those of steps with fixed
+    /// claims.
     pub(crate) fn element_key(&self, cell: u32, kind: AccessKind) -> u32 {
         self.steps.len() as u32 + 1 + 4 * cell + kind as u32
     }
 
-    /// Returns the pseudo-cell of an invariant. Every write to one of the invariant's variables
-    /// claims to write this cell.
+    /// Returns the pseudo-cell of an invariant. Every step that writes a variable of the invariant
+    /// also claims to write this cell, so that any two such steps are dependent.
     pub(crate) fn invariant_cell(&self, invariant: u32) -> u32 {
         self.initial.len() as u32 + invariant
     }

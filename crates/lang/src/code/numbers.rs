@@ -1,4 +1,5 @@
-//! Arithmetic on the values of the language's types, all kept as `i64`.
+//! Arithmetic on the values of the language's types. All values are stored as `i64`. A result of a
+//! machine type wraps around; an `int` that exceeds 64 bits is an error ([`Undefined`]).
 
 use crate::check::hir::Type;
 use crate::code::{Arith, Compare};
@@ -21,7 +22,8 @@ pub(crate) fn wrap(value: i64, ty: Type) -> i64 {
     }
 }
 
-/// Adds two values. Addition is by far the most frequent operation, so it is compiled separately.
+/// Adds two values. Addition is by far the most frequent operation, so it is a function that is
+/// always inlined.
 #[inline(always)]
 pub(crate) fn add(ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
     result(Arith::Add, ty, a, b)

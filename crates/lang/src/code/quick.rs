@@ -1,6 +1,6 @@
-//! Quick steps: steps with one access to one cell. They are most steps of atomicity access, and
-//! lock operations. The compiler recognises them, so that the machine executes them without
-//! interpreting instructions.
+//! Quick steps: steps with one access to one cell, such as `x := 1`, `lock(m)`, or with `atomicity
+//! access` a single read. The compiler recognises them, and the machine executes them without
+//! interpreting their instructions.
 
 use mazurka_core::{Access, AccessKind, Wait};
 
@@ -96,7 +96,7 @@ pub(crate) struct Next {
     ends: bool,
 }
 
-/// The effect of the end of a round.
+/// The effect of the end of a round, for given values of the locals.
 pub(crate) struct Turn {
     pub slot: u32,
     /// The new value of the loop variable.
@@ -138,7 +138,7 @@ pub(crate) struct QuickStep {
     /// The key of its claims.
     pub key: u32,
     pub wait: Wait,
-    /// Whether the event of the step is plain.
+    /// Whether the event of the step is [plain](mazurka_core::Event::is_plain).
     pub plain: bool,
     pub then: AfterAccess,
 }
@@ -215,7 +215,7 @@ fn action(ops: &[Op]) -> Option<(QuickAction, AccessKind, u32, u32)> {
     }
 }
 
-/// Returns the continuation at a place.
+/// Returns how the process continues at a place of the code.
 fn then(ops: &[Op], at: u32) -> Option<AfterAccess> {
     Some(match *ops.get(at as usize..)? {
         [Op::Mark(_) | Op::Open(_), ..] => AfterAccess::Rest(at),

@@ -1,15 +1,16 @@
-//! Finds the places from which a step does only local work. At such a place, a process may rest
-//! before a condition over inputs.
+//! Finds the places from which a step does only local work. At such a place, the rest of the step
+//! can become a step of its own; the unfolding does so before a condition over inputs.
 //!
 //! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step makes
 //! a shared access and then does local work up to the next mark. A place is *quiet* if every path
 //! from there to the next mark only computes. The rest of the step can then be a separate event: it
 //! commutes with all steps of other processes.
 //!
-//! An `assume` only computes, but is not quiet. A failure counts if no false `assume` happens
-//! before it. As a part of its step, an `assume` happens before every event that depends on the
-//! step; as a separate event, it would happen before nothing. An engine that keeps decisions
-//! together with the preceding access (`mazurka-memory`) may treat it as quiet.
+//! An `assume` only computes, but is not quiet. The reason: a failure counts only if no false
+//! `assume` happens before it. As a part of its step, an `assume` happens before every event that
+//! depends on the step. As a separate event it would happen before no event of another process. An
+//! engine that keeps each decision together with the access before it (`mazurka-memory`) may treat
+//! an `assume` as quiet.
 
 use crate::code::{Code, Op};
 

@@ -1,15 +1,16 @@
 //! The accesses that are still possible from each place of the code.
 //!
-//! A backward dataflow analysis as in `liveness`, but over sets of accesses. An instruction reaches
-//! its own access and the accesses that its successors reach. An access to an element counts as one
-//! to the whole array. A call reaches the accesses of the procedure and of the code after the call;
-//! a spawn, those of the new process and of the code after the spawn. A `return` reaches nothing:
-//! for a process in a call, the users of [`Reach`] add what is reached from its return addresses.
+//! This is a backward dataflow analysis as in `liveness.rs`, but over sets of accesses. An
+//! instruction reaches its own access and the accesses that its successors reach. An access to an
+//! element counts as an access to the whole array. A call reaches the accesses of the procedure and
+//! of the code after the call; a spawn, those of the new process and of the code after the spawn. A
+//! `return` reaches nothing: for a process in a call, the users of [`Reach`] add what is reached
+//! from its return addresses.
 //!
 //! With separate ends, a send reaches the number of waiting messages, a receive the messages, and
 //! any other access to a channel both ends of it (docs/proofs/stubborn.md).
 //!
-//! Computed on first use: most searches never need it.
+//! The result is computed on first use, because most searches never need it.
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
 

@@ -1,4 +1,5 @@
-//! The variables that a refinement names, and their parts.
+//! Returns the cells of a shared variable by its name. A refinement needs them to compare a
+//! variable of the program with a variable of the specification, part by part.
 
 use mazurka_core::record::Place;
 use mazurka_diagnostics::Span;

@@ -1,4 +1,5 @@
-//! Variants of a program: with only some of its properties, or with other memory orders.
+//! Makes variants of a compiled program: with only some of its properties (`--only`), or with other
+//! memory orders. A variant is compiled again from the checked program.
 
 use mazurka_core::{AccessOrder, Kind, Kinds, Mishap};
 use mazurka_diagnostics::Span;
@@ -57,7 +58,8 @@ impl Code {
         self.recompiled(&program, counting)
     }
 
-    /// Compiles a variant of this program. The variant must differ only in ways that need no check.
+    /// Compiles a variant of this program. The variant must be one that passes the checker if the
+    /// program does.
     pub(super) fn recompiled(&self, program: &hir::Program, counting: Counting) -> Self {
         let code = compile(program, &self.source);
         let code = code.unwrap_or_else(|_| unreachable!("what was checked before is the same"));

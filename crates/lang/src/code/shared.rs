@@ -1,5 +1,5 @@
-//! Determines which statements are steps: those that can access shared memory, block, start or wait
-//! for a process, or choose. All other statements are local work.
+//! Determines which statements are steps: a step can access shared memory, block, start a process,
+//! wait for the end of one, or choose. All other statements are local work.
 
 use crate::check::hir::{Expr, ExprKind, Place, ProcedureId, Program, Stmt, StmtKind};
 

@@ -2,7 +2,8 @@
 //!
 //! A line is indented by two blanks for each pair of braces around it, and by four more if it
 //! continues a statement. Each open bracket stores the indentation of the statement or line in
-//! which it was opened, so several brackets that are opened in one line indent once.
+//! which it was opened. So two brackets that are opened in the same line indent the next line only
+//! once.
 
 use super::spacing::{Word, blank, ends_operand, is_infix};
 use crate::syntax::token::{Token, TokenKind};
@@ -103,7 +104,7 @@ struct Writer<'s> {
     /// The indentation of the current line.
     line: usize,
     last: Option<Word<'s>>,
-    /// Whether the last thing written is a comment.
+    /// Whether a comment was written last.
     after_comment: bool,
 }
 
@@ -148,8 +149,8 @@ impl<'s> Writer<'s> {
         &mut self.levels[last]
     }
 
-    /// Writes the comments and line breaks before a token, and the token. `hangs`: a line break
-    /// follows it.
+    /// Writes the comments and line breaks before a token, then the token. `hangs` says that a line
+    /// break follows the token.
     fn put(&mut self, pieces: &[Spacing<'_>], word: &Word<'s>, hangs: bool) {
         let opens_line = pieces
             .iter()
@@ -198,7 +199,7 @@ impl<'s> Writer<'s> {
         self.last = Some(*word);
     }
 
-    /// Whether a blank goes before a token that does not start a line.
+    /// Whether there is a blank before a token that does not start a line.
     fn is_apart(&self, word: &Word<'_>) -> bool {
         match &self.last {
             _ if self.after_comment => true,
@@ -224,7 +225,7 @@ impl<'s> Writer<'s> {
         self.line = indent;
     }
 
-    /// Opens and closes levels.
+    /// Opens a level if the token is an opening bracket, and closes one if it is a closing bracket.
     fn follow(&mut self, word: &Word<'_>, hangs: bool) {
         let line = self.line;
         let inside = self.levels.len() > 1;

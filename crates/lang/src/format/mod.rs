@@ -1,10 +1,11 @@
 //! Formats a program: indentation, blanks between tokens, blank lines.
 //!
-//! The author chooses the line breaks, as in gofmt: no line is joined or split. So a deliberate
-//! arrangement is preserved, the lines of diagnostics and witnesses stay the same, and the parser,
-//! to which some line breaks are significant, reads the same program. Everything else follows from
-//! the tokens alone: [`spacing`] decides on blanks between two tokens of one line, [`layout`] on
-//! the indentation of a line. So formatting is idempotent.
+//! The author chooses the line breaks, as in gofmt: no line is joined or split. This has three
+//! reasons. A deliberate arrangement is preserved. The line numbers of diagnostics and witnesses
+//! stay the same. Some line breaks are significant to the parser, which must read the same program.
+//!
+//! Everything else follows from the tokens alone, so formatting is idempotent: [`spacing`] decides
+//! on blanks between two tokens of one line, [`layout`] on the indentation of a line.
 //!
 //! Comments are kept as they are, except for trailing blanks.
 

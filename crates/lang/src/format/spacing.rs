@@ -2,7 +2,7 @@
 
 use crate::syntax::token::TokenKind;
 
-/// A token with the context that determines its layout.
+/// A token, with what its layout depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'s> {
     pub kind: TokenKind,
@@ -13,7 +13,7 @@ pub(super) struct Word<'s> {
     pub alternative: bool,
     /// The token before it, on the same line or an earlier line.
     pub previous: Option<TokenKind>,
-    /// Whether it directly follows that token.
+    /// Whether it follows `previous` without a space.
     pub touches: bool,
 }
 
@@ -92,7 +92,8 @@ pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
     }
 }
 
-/// Whether the token before a parenthesis belongs to it, as in `f(x)` and `lock(m)`.
+/// Whether there is no blank between this token and a parenthesis after it, as in `f(x)` and
+/// `lock(m)`.
 fn calls(kind: TokenKind, word: &Word<'_>) -> bool {
     match kind {
         TokenKind::Ident => {

@@ -1,4 +1,6 @@
-//! The obstacle that a blocked process waits for.
+//! Determines what a blocked process waits for. It may wait for another process, such as the holder
+//! of a lock or the process of a `join`. It may wait for a write to the cells that its step claims.
+//! If neither is certain, it may wait for anything.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, Wait};
 
@@ -19,7 +21,8 @@ impl Machine {
         };
         let child = match self.code.ops[pc as usize] {
             Op::Guard | Op::Lock(_) | Op::LockAt(_) => return Blocker::Claims,
-            // If the step has a condition too, it may turn out to need no join.
+            // A step that may join may also have a condition before the `join`, so only this
+            // instruction says whether it waits for a process.
             Op::Join if joins => self.joined(process, pc),
             Op::JoinAll if joins => self.open_children(process).next(),
             _ => None,
@@ -72,7 +75,7 @@ impl Machine {
     }
 }
 
-/// A process of either machine that rests at a mark.
+/// A process that rests at a mark, in a [`Machine`] or in a symbolic machine.
 pub(crate) struct RestingProcess<'a> {
     pub code: &'a Code,
     pub table: &'a ProcessTable,
@@ -81,7 +84,8 @@ pub(crate) struct RestingProcess<'a> {
 }
 
 impl RestingProcess<'_> {
-    /// Adds the processes whose end the next step may wait for. `handle` reads a slot.
+    /// Adds the processes whose end the next step may wait for. `handle` returns the process whose
+    /// handle is in a slot.
     pub fn joinable(&self, handle: impl Fn(u32) -> ProcessId, into: &mut Vec<ProcessId>) {
         let Registers { pc, children, .. } = *self.registers;
         let handles = match self.code.joins(pc) {

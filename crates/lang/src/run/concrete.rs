@@ -1,4 +1,5 @@
-//! The domain of numbers, and expressions evaluated outside of steps.
+//! The domain of numbers (`domain.rs`), and the evaluation of properties and indices outside of
+//! steps.
 
 use std::convert::Infallible;
 
@@ -12,7 +13,8 @@ use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// Observes each instruction as it runs, to make labels. Explorers use [`NoListener`].
+/// Is called before each instruction of a step, to make the label of the step. Explorers need no
+/// labels and use [`NoListener`].
 pub(crate) trait Listener {
     /// Whether the interpreter calls the listener.
     const LISTENS: bool;
@@ -32,8 +34,8 @@ impl Listener for NoListener {
     fn on_instruction(&mut self, _: &Code, _: u32, _: ConcreteSituation<'_>) {}
 }
 
-/// Returns the name of an input, made from its process and number, so that equivalent runs read the
-/// same inputs.
+/// Returns the name of an input, such as `0.1#0` for the first input of process 0.1. The name
+/// depends only on the process and the number, so equivalent runs read the same inputs.
 pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
     format!("{process}#{number}")
 }
@@ -217,7 +219,7 @@ pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<
 /// Returns the cell or slot that an index selects.
 #[inline(always)]
 pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
-    // A `u64` beyond `i64` is negative here, so it is out of bounds as well.
+    // A `u64` that exceeds `i64` is negative here, so the test finds it out of bounds.
     if (0..i64::from(range.len)).contains(&index) {
         Ok(range.first + index as u32)
     } else {

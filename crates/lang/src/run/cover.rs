@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::code::Code;
 
-/// The note that an instruction was passed; for a conditional jump, that its condition held.
+/// The note for an instruction that was passed; for a conditional jump, the note that its condition
+/// held.
 pub(crate) const HELD: u8 = 1;
 /// The note that the condition of a jump did not hold.
 pub(crate) const FAILED: u8 = 2;
@@ -26,14 +27,14 @@ impl Reached {
         Self(code.ops.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// Returns the notes for another machine: a byte for each instruction.
+    /// Returns the notes, one byte for each instruction, to be sent to another computer.
     pub fn notes(&self) -> Vec<u8> {
         let notes = self.0.iter().map(|notes| notes.load(Ordering::Relaxed));
         notes.collect()
     }
 
-    /// Adds the notes of another machine. Returns false, without adding them, if they are for a
-    /// program of another length.
+    /// Adds the notes of another computer. Returns false, and adds nothing, if their number is not
+    /// that of this program's instructions.
     pub fn add(&self, notes: &[u8]) -> bool {
         let fits = notes.len() == self.0.len();
         if fits {

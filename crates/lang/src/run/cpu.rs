@@ -1,4 +1,6 @@
-//! The interpreter of whole steps, and of instructions that do more than compute.
+//! The interpreter ([`Cpu`]): it makes whole steps, and executes the instructions that do more than
+//! compute (marks, guards, processes, procedures, failures). It is generic over the domain of
+//! values. `work.rs` executes the instructions that only compute.
 
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
@@ -33,7 +35,7 @@ pub(crate) enum Undo<V> {
     Born(u32),
 }
 
-/// A step of which a first part, at least the mark, was executed.
+/// A step that has executed some of its instructions, at least the mark.
 pub(crate) struct Unfinished {
     pub registers: Registers,
     /// Whether its mark is that of a guard.
@@ -42,7 +44,8 @@ pub(crate) struct Unfinished {
     pub halt: Option<Halt>,
 }
 
-/// A place before a condition at which a process may rest.
+/// A place in the middle of a step at which the process may rest, because a condition over inputs
+/// follows.
 struct RestingPlace<V> {
     registers: Registers,
     /// The length of the undo log.
@@ -270,8 +273,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Records whether the process may rest here. It may not rest after a write to a cell of an
-    /// invariant, because invariants are checked after the whole step.
+    /// Records this place if the process may rest here. After a write to a cell of an invariant it
+    /// may not, because invariants are checked after the whole step.
     fn record_resting_place(
         &mut self,
         r: &Registers,
@@ -368,7 +371,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         Ok(())
     }
 
-    /// Starts the next child of a process, with an empty stack.
+    /// Creates the next child of a process, with an empty stack.
     fn born(&mut self, parent: ProcessId, r: &mut Registers) -> ProcessId {
         let child = self.table.child(parent, r.children);
         r.children += 1;
@@ -382,7 +385,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         child
     }
 
-    /// Lets a new process, whose stack holds its locals, do its local work. Pushes its handle.
+    /// Lets a new process, whose stack holds its locals, run to its first mark. Pushes its handle
+    /// for the parent.
     fn enter(&mut self, child: ProcessId, entry: u32) -> Result<(), Halt> {
         let process = &mut self.processes[child.index()];
         process.registers = Registers::at(entry, process.stack.len() as u32);

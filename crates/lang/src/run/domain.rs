@@ -1,4 +1,5 @@
-//! The values of a run: the traits [`Values`] and [`Domain`], and the step in progress.
+//! The values of a run: the traits [`Values`] and [`Domain`], which numbers and terms implement,
+//! and the data of a step while it is made ([`StepInProgress`]).
 
 use mazurka_core::{AccessKind, Event, Patience, ProcessId, ProcessPath, StepError};
 
@@ -19,7 +20,7 @@ pub(crate) enum Obstacle {
     },
     /// A given outcome is impossible.
     NoSuchOutcome,
-    /// The step depends on an unknown condition and may not decide it.
+    /// The step depends on a condition over unknown values, and the caller has asked to stop there.
     Undecided,
 }
 
@@ -63,7 +64,7 @@ pub(crate) struct StepInProgress<'a> {
     pub fuel: Fuel,
     /// How long the search waits for the end of the step.
     pub patience: &'a Patience,
-    /// Its part of the undo log.
+    /// The part of the undo log that belongs to the step.
     pub log: Log,
     /// Records the instructions that the step passes, if the search needs coverage.
     pub recorder: Option<&'a mut Recorder>,
@@ -74,12 +75,13 @@ pub(crate) struct StepInProgress<'a> {
 pub(crate) struct Log {
     /// Where the part starts.
     pub first: usize,
-    /// The lengths at which the undo log and the list of accesses of the step are tidied.
+    /// When the log or the list of accesses of the step reaches this length, duplicates are removed
+    /// from it. So a long loop in one step needs little memory.
     pub tidy_at: usize,
     pub tidy_touched_at: usize,
 }
 
-/// The length below which a log is not tidied.
+/// The length below which duplicates are left in a log.
 const SHORT_LOG: usize = 1 << 15;
 
 impl Log {
@@ -93,8 +95,8 @@ impl Log {
     }
 }
 
-/// The amount of local work that a step may do: the part up to the next check of the clock, and the
-/// rest.
+/// The amount of local work that a step may still do, in two parts: the part up to the next check
+/// of the clock, and the rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fuel {
     now: u64,
@@ -172,7 +174,7 @@ impl StepInProgress<'_> {
 
 /// The element that an index selects.
 pub(crate) enum SelectedElement<U> {
-    /// This cell or slot.
+    /// The cell or slot with this number.
     At(u32),
     /// An unknown element within the array.
     Somewhere(U),
@@ -184,7 +186,7 @@ pub(crate) trait Values {
 
     fn constant(&mut self, value: i64) -> Self::Value;
 
-    /// Returns the number that a value is known to have, if it is known.
+    /// Returns the number that a value is, unless it is unknown.
     fn known(&self, value: Self::Value) -> Option<i64>;
 
     fn not(&mut self, a: Self::Value) -> Self::Value;
@@ -202,7 +204,7 @@ pub(crate) trait Values {
 
     fn negate(&mut self, ty: Type, a: Self::Value) -> Result<Self::Value, Fault>;
 
-    /// An unknown divisor must not be 0: [`Domain::admit`] ensures this.
+    /// Computes `a op b`. An unknown divisor must not be 0: [`Domain::admit`] ensures this.
     fn arith(
         &mut self,
         op: Arith,
@@ -237,7 +239,7 @@ pub(crate) trait Domain {
     /// The data of a process in addition to its registers and locals.
     type Extra: Default;
 
-    /// Whether the interpreter calls [`on_instruction`](Domain::hear).
+    /// Whether the interpreter calls [`on_instruction`](Domain::on_instruction).
     const LISTENS: bool = false;
 
     fn values(&mut self) -> &mut Self::Values;
@@ -245,7 +247,7 @@ pub(crate) trait Domain {
     /// Whether the domain stores data for each access, so that no access may be dropped.
     const KEEPS_ACCESSES: bool = false;
 
-    /// Whether the interpreter pauses after each instruction.
+    /// Whether the interpreter runs one instruction at a time and calls the domain between them.
     #[inline(always)]
     fn pauses(&self) -> bool {
         Self::LISTENS
@@ -256,9 +258,9 @@ pub(crate) trait Domain {
         false
     }
 
-    /// Called before each instruction, if the domain pauses. `quiet`: only local work is left of
-    /// the step, and at most one operand is on the stack. Returns whether the process is taken back
-    /// to the last quiet place if the next condition is unknown.
+    /// Called before each instruction, if the domain [`pauses`](Self::pauses). `quiet` says that
+    /// only local work is left of the step, and that at most one operand is on the stack. Returns
+    /// whether the process goes back to the last quiet place if the next condition is unknown.
     fn may_rest(&mut self, _quiet: bool) -> bool {
         false
     }
@@ -284,7 +286,7 @@ pub(crate) trait Domain {
     /// Called before each instruction, if the domain listens.
     fn on_instruction(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
 
-    /// Ensures that a step may divide by this value, if it divides.
+    /// Ensures that the divisor is not 0, if the operation divides.
     fn admit(
         &mut self,
         step: &mut StepInProgress<'_>,

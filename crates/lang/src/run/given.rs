@@ -1,4 +1,4 @@
-//! Values given by the user: inputs, and initial values that the file does not give.
+//! Values that the user gives, by name: inputs, and initial values that the file leaves open.
 
 use mazurka_core::record::Binding;
 

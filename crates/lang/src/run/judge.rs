@@ -1,14 +1,14 @@
 //! Decides whether the history that a state holds is linearizable. `check/operations.rs` explains
 //! when this is checked, and why that is enough.
 //!
-//! `mazurka-history` searches for an order. A machine computes the effect of an operation on a
-//! state of the specification, once for each operation and state. Each history is decided once,
-//! too, because there are many traces but few histories.
+//! `mazurka-history` searches for an order of the operations that explains the history. For this it
+//! needs the effect of an operation on a state of the specification, which a machine computes, once
+//! for each operation and state. The answers for histories are stored too, because many traces have
+//! the same history.
 //!
-//! If an operation of the specification fails in a state, or its `assume` is false, the operation
-//! is impossible in that state, so no order contains it there. If the evaluator reaches a bound,
-//! the effect of the operation is unknown, and so is the answer, unless some order explains the
-//! history without it.
+//! If an operation of the specification fails in a state, or its `assume` is false, no order may
+//! have the operation in this state. If the evaluator reaches a bound, the effect of the operation
+//! is unknown. The answer is then unknown too, unless some other order explains the history.
 
 use std::cell::RefCell;
 
@@ -20,8 +20,8 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// The most numbers that are stored for decided histories, and for states at the start of a
-/// decision.
+/// The most numbers that are stored for histories with an answer, and the most for states when a
+/// new history is decided.
 const MOST_NUMBERS: usize = 1 << 21;
 
 /// The effect of a call in a state of the specification.
@@ -30,7 +30,7 @@ enum CallEffect {
     /// The call leads to this state and returns this value.
     Returns(u32, i64),
     Impossible,
-    /// A bound of the evaluator was reached.
+    /// The effect is unknown, because the evaluator reached this bound.
     Lost(MishapKind),
 }
 
@@ -72,7 +72,8 @@ impl Judge {
         }
     }
 
-    /// Decides whether a history is linearizable; the error is a failure if it is not.
+    /// Decides whether a history is linearizable. The error is a failure if it is not, or the bound
+    /// that was reached if that is unknown.
     pub fn judge(&mut self, linear: &Linear, cells: &[i64]) -> Result<(), MishapKind> {
         let key = &cells[linear.cells.clone()];
         if let Some(&known) = self.judged.get(key) {
@@ -86,7 +87,7 @@ impl Judge {
                     *state = next;
                     Some(result)
                 }
-                // A pending call need not have taken effect.
+                // A call without a return need not have taken effect.
                 CallEffect::Impossible | CallEffect::Lost(_) => None,
             }
         });
@@ -105,7 +106,8 @@ impl Judge {
 }
 
 impl States {
-    /// Clears the last bound, and removes all states if there are too many.
+    /// Prepares a decision: clears the bound that was reached, and removes all states if there are
+    /// too many.
     fn begin(&mut self) {
         self.reached_bound = None;
         if self.known.len() * self.known[0].len() >= MOST_NUMBERS {

@@ -1,7 +1,8 @@
 //! A machine that records the path of each of its steps.
 //!
-//! Guarded-command paper, section 4: concolic execution produces a label for each step. A listener
-//! records the path while the step runs, so machines without labels have no cost.
+//! This is concolic execution as in section 4 of the guarded-command paper, which produces a label
+//! for each step. A listener records the path while the step runs, so a machine without labels is
+//! as fast as before.
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
@@ -36,7 +37,8 @@ use crate::tell::pretty::Scope;
 #[derive(Clone, Debug)]
 pub struct LabelledMachine {
     machine: Machine,
-    /// The data of each event of the run. Entries beyond the run are kept to reuse their memory.
+    /// The data of each event of the run. Further entries belong to steps that were taken back;
+    /// they are kept to reuse their memory.
     trails: Vec<Trail>,
     /// Whether to record the variables that labels name.
     names: bool,
@@ -101,7 +103,7 @@ impl Listener for Trail {
             _ => None,
         };
         if let Some(held) = held {
-            // The test of a counting loop is part of the path, but it is not a branch.
+            // The test of a `for` is part of the path, but it does not count as a branch.
             self.branches |= matches!(code.ops[pc as usize], Op::JumpIfFalse(_));
             self.path = self.path.then(2 * u64::from(pc) + u64::from(held));
         }
@@ -119,7 +121,8 @@ impl Listener for Trail {
     }
 }
 
-/// Calls `visit` on the expressions of a note, whether they are evaluated or not.
+/// Calls `visit` on the expressions of a part of a label, including those that the step does not
+/// evaluate.
 fn each_expr(note: &LabelPart, visit: &mut impl FnMut(&Expr)) {
     match note {
         LabelPart::Guard(test) | LabelPart::Test(test) => visit(test),
@@ -138,8 +141,8 @@ fn each_expr(note: &LabelPart, visit: &mut impl FnMut(&Expr)) {
     }
 }
 
-/// Adds vars(e). An access to an array adds one element if the index is known from the locals, else
-/// the whole array.
+/// Adds the variables of an expression: vars(e) of the paper. An access to an array adds one
+/// element if the locals determine the index, else the whole array.
 fn add_variables(named: &mut Claims, scope: &Scope<'_>, expr: &Expr) {
     let code = scope.code;
     let range = |var: crate::check::hir::VarId| Range {

@@ -1,9 +1,9 @@
-//! A program in the middle of one of its executions.
+//! [`Machine`]: a program over numbers in the middle of a run.
 //!
-//! Steps change the state in place and record each change in an undo log. So going back costs as
-//! much as the steps did, and a grown log needs no further allocation.
+//! A step changes the state in place and records each change in an undo log. So taking back a step
+//! costs as much as making it. The files in `machine/` implement traits of the core.
 
-/// Makes the interpreter for a step, from all other parts of the machine.
+/// Makes the interpreter for a step. This is a macro, because it borrows fields separately.
 macro_rules! cpu {
     ($machine:expr, $step:expr, $listener:expr) => {
         Cpu {
@@ -61,7 +61,7 @@ pub use weak::NotWeak;
 #[derive(Clone, Copy, Debug)]
 struct StepUndo {
     process: ProcessId,
-    /// Where the process rested, and its number of steps before.
+    /// The place of the process, and its number of steps, before the step.
     pc: u32,
     steps: u32,
     /// The data that a quick step changed, with the old value.
@@ -74,7 +74,7 @@ struct StepUndo {
 /// The data that a quick step changed.
 #[derive(Clone, Copy, Debug)]
 enum Changed {
-    /// Only what the undo log contains.
+    /// Nothing besides the changes in the undo log.
     Else,
     Cell(u32),
     Slot(u32),
@@ -142,7 +142,7 @@ pub struct Machine {
     judge: Option<Box<Judge>>,
 }
 
-/// A machine to try steps on. It is only a cache, so a clone is empty.
+/// A machine on which steps are tried. It is only a cache, so a clone is empty.
 #[derive(Debug, Default)]
 struct TrialMachine(RefCell<Option<Box<Machine>>>);
 
@@ -153,14 +153,15 @@ impl Clone for TrialMachine {
 }
 
 impl Machine {
-    /// Makes a machine in the initial state. `max_local`: the most jumps and calls in one step.
+    /// Makes a machine in the initial state. A step makes at most `max_local` jumps and calls.
     pub fn new(code: Arc<Code>, max_local: u64) -> Self {
         Self::until(code, max_local, Patience::default(), None)
     }
 
     /// Makes a machine in the initial state for a search that waits only for a limited time. Longer
-    /// local work before the first step is broken off, which is a mishap of the initial state. For
-    /// steps see [`Execution::break_off_long_steps`]. `reached` records what processes reach.
+    /// local work before a first step is broken off, which is a mishap of the initial state
+    /// ([`Execution::break_off_long_steps`] does this for steps). `reached` records what processes
+    /// pass.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -344,8 +345,8 @@ impl Machine {
         self.finish_step(process, part, step, listener)
     }
 
-    /// Makes a quick step, or the quick part of a step. Returns `None`, without a change, if there
-    /// is no such step, or if it is impossible or fails.
+    /// Makes a step without the interpreter, as a whole or up to an instruction. Returns `None`,
+    /// and changes nothing, if the step is not quick, is impossible or fails.
     #[inline(always)]
     fn step_quickly(&mut self, process: ProcessId) -> Option<QuickStepResult> {
         let process_state = self.state.processes.get_mut(process.index())?;
@@ -422,7 +423,7 @@ impl Machine {
         Some(QuickStepResult::Whole)
     }
 
-    /// Runs the rest of a step, from the first instruction that does more than compute.
+    /// Runs the rest of a step from the first instruction that does more than compute.
     #[inline(never)]
     fn finish_step<L: Listener>(
         &mut self,
@@ -458,7 +459,7 @@ impl Machine {
             self.unfinished += usize::from(!ended(child));
         }
         if let Err(stop) = result {
-            // The event may contain more than a plain event does.
+            // Mark the event as not plain, so that all of its fields are emptied.
             self.run[depth].plain = false;
             self.back_to(depth);
             return Err(stop);
@@ -502,7 +503,7 @@ impl Machine {
         self.written_by_last_step(|cell| cell >= self.code.first_lock)
     }
 
-    /// Returns the cells that `of` accepts and the last step wrote, with their old values.
+    /// Returns those cells that the last step wrote and that `of` accepts, with their old values.
     fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
         let Some(taken) = self.taken.last() else {
             return FxHashMap::default();
@@ -595,7 +596,7 @@ impl Machine {
         state.is_some_and(|state| state.registers.life == Life::Alive)
     }
 
-    /// Encodes the position of a process in its code, or the way in which it has ended.
+    /// Returns a number for the position of a process in its code, or for the way it has ended.
     pub(crate) fn place(&self, process: ProcessId) -> u64 {
         let registers = &self.state.processes[process.index()].registers;
         match registers.life {
@@ -626,7 +627,7 @@ impl Machine {
         }
         let obstacle = trial.step_with(process, &[], &mut NoListener).err();
         if trial.table.len() != self.table.len() {
-            // The trial has numbered new processes, which may get other numbers in this machine.
+            // The trial has numbered new processes. This machine may number others first.
             *place = None;
         }
         obstacle

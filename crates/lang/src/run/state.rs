@@ -30,7 +30,7 @@ impl Life {
     }
 }
 
-/// The registers of a process.
+/// The registers of a process: all of its state except for the values on its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Registers {
     /// The next instruction. It is a mark while the process is alive and between steps.
@@ -120,7 +120,7 @@ impl<V, X: Default> Process<V, X> {
         }
     }
 
-    /// Resets the process to one that was never started. Keeps its memory.
+    /// Resets the process to one that was never started, but keeps its allocated memory.
     pub fn forget(&mut self) {
         self.registers = UNBORN;
         self.stack.clear();

@@ -1,4 +1,5 @@
-//! Instructions that compute: expressions, variables, jumps, locks.
+//! Executes the instructions that only compute: expressions, accesses to variables, jumps, locks.
+//! They are the hot loop of the interpreter; `cpu.rs` executes all other instructions.
 
 use mazurka_core::{Access, AccessKind};
 use rustc_hash::FxHashSet;
@@ -30,7 +31,7 @@ pub(crate) struct Work<'a, 's, D: Domain> {
     pub frame: u32,
 }
 
-/// Pops the top operand. The compiler balances operands.
+/// Pops the top operand. The compiler guarantees that there is one.
 #[inline(always)]
 pub(super) fn pop<V>(operands: &mut Vec<V>) -> V {
     match operands.pop() {
@@ -45,8 +46,8 @@ fn unbalanced() -> ! {
 }
 
 impl<D: Domain> Work<'_, '_, D> {
-    /// Runs computing instructions up to the next instruction of another kind, or one instruction
-    /// if the domain pauses. Returns whether to call it again. This is the hot loop of the
+    /// Runs computing instructions up to the next instruction of another kind, or a single one if
+    /// the domain pauses. Returns whether to call it again. This is the hot loop of the
     /// interpreter.
     #[inline(always)]
     pub fn run(mut self, pc: &mut u32) -> Result<bool, Halt> {
@@ -336,8 +337,9 @@ impl<D: Domain> Work<'_, '_, D> {
     }
 }
 
-/// Drops redundant entries of the undo log: if a loop has written a place many times, only the
-/// first entry of the place is needed. Without this, the log of one step could grow without bound.
+/// Drops redundant entries of the undo log. If a loop has written a place many times, only the
+/// first entry of the place is needed, and the log of one step would otherwise grow with the number
+/// of rounds.
 #[cold]
 fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
     if undo.len() < log.tidy_at {
@@ -360,7 +362,8 @@ fn tidy<V>(undo: &mut Vec<Undo<V>>, log: &mut Log) {
 }
 
 /// Drops repeated accesses of a loop in an atomic block: the first read and the first write of each
-/// cell are enough. Lock accesses stay, because acquires and releases alternate.
+/// cell are enough. Accesses to locks are kept, because an acquire and a release are not
+/// repetitions of each other.
 #[cold]
 fn tidy_touched(step: &mut StepInProgress<'_>) {
     let (touched, log) = (&mut step.event.touched, &mut step.log);
@@ -414,8 +417,8 @@ impl<'a> InstrRange<'a> {
     }
 }
 
-/// Evaluates instructions that only read, without making a step. Returns `None` at another kind of
-/// instruction, or if it needs a value that is unknown.
+/// Evaluates instructions that only read, without making a step. Returns `None` if it meets an
+/// instruction of another kind, or needs an unknown value.
 #[inline]
 pub(crate) fn peek<V: Values>(
     values: &mut V,

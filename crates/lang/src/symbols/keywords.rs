@@ -2,7 +2,7 @@
 
 use crate::syntax::token;
 
-/// The keywords: those that are never names, then those that are names in some places.
+/// The keywords. Words that are never names come first, then words that are names in some places.
 pub const KEYWORDS: &[&str] = &[
     "var",
     "lock",
@@ -86,7 +86,7 @@ pub const KEYWORDS: &[&str] = &[
     "fence",
 ];
 
-/// Whether a word is a keyword everywhere, and so never a name.
+/// Whether a word is a keyword in every place, so that it is never a name.
 pub fn is_keyword(word: &str) -> bool {
     token::word(word) != token::TokenKind::Ident
 }

@@ -1,4 +1,5 @@
-//! The syntax tree as written: names are not resolved, constants are not folded.
+//! The syntax tree of a file. It shows the text as written: names are not resolved, and constants
+//! are not evaluated.
 
 use std::rc::Rc;
 
@@ -17,7 +18,8 @@ pub(crate) struct Name<'s> {
 #[derive(Debug, Default)]
 pub(crate) struct File<'s> {
     pub items: Vec<Item<'s>>,
-    /// The place of each declaration, and the index of its first item.
+    /// For each declaration, its place and the index of its first item. A declaration such as `var
+    /// x, y: int` is several items.
     pub extents: Vec<(Span, usize)>,
 }
 
@@ -66,7 +68,7 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
-    /// `refines "other.maz" via { x -> y }`. Each name may have fields.
+    /// `refines "other.maz" via { x -> y }`. A name may be followed by fields, as in `m.from -> z`.
     Refines {
         file: Text<'s>,
         via: Vec<(Dotted, Dotted)>,
@@ -89,7 +91,7 @@ pub(crate) enum Item<'s> {
         range: Option<Range<'s>>,
         body: Vec<Stmt<'s>>,
     },
-    /// Marks the preceding procedure as an operation.
+    /// Marks the procedure of the item before it as an operation.
     Operation(OperationResult<'s>),
     Spec(Spec<'s>),
 }
@@ -121,7 +123,8 @@ pub(crate) struct Object<'s> {
     pub kind: ObjectKind,
     pub name: Name<'s>,
     pub dims: Vec<Expr<'s>>,
-    /// For a channel without a capacity, the place of `..`. The last size is then a limit.
+    /// For a channel without a capacity, `chan c[..]: T`, the place of `..`. The last size is then
+    /// a limit.
     pub unbounded: Option<Span>,
     /// The value after `=`.
     pub value: Option<Expr<'s>>,
@@ -330,7 +333,7 @@ pub(crate) enum StmtKind<'s> {
     Select(Span, Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>),
     /// `let ok = try acquire(s)`, `ok := try lock(m)`
     Try(ResultTarget<'s>, Box<Stmt<'s>>),
-    /// An operation on an atomic variable, without use of its result.
+    /// An operation on an atomic variable as a statement, which ignores its result.
     Operation(Expr<'s>),
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
@@ -389,8 +392,8 @@ pub(crate) enum Spawned<'s> {
 pub(crate) struct Expr<'s> {
     pub kind: ExprKind<'s>,
     pub span: Span,
-    /// The height of the tree. It is limited, so that later recursive walks do not overflow the
-    /// stack.
+    /// The height of the tree. The parser limits it, so that recursive functions on the tree do not
+    /// overflow the stack.
     pub depth: u16,
 }
 

@@ -1,6 +1,7 @@
-//! Pairs the brackets before parsing. This pass closes unclosed brackets and drops closing brackets
-//! without a partner, each with one diagnostic. So the parser sees only balanced tokens, can skip a
-//! group in one step, and never reports a bracket twice.
+//! Pairs the brackets before parsing. The pass inserts missing closing brackets and drops those
+//! without a partner, each with one diagnostic. So the parser sees only balanced tokens: it can
+//! skip a whole group, and never reports a bracket again. Indentation helps to find the place where
+//! a bracket is missing.
 
 use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -20,7 +21,7 @@ struct OpenBracket {
     index: usize,
     /// The column of the first token on its line.
     indent: u32,
-    /// For `(` and `[`: the token before which to close the bracket, if no partner follows.
+    /// For `(` and `[` without a partner: the token before which the missing bracket is inserted.
     close_before: Option<usize>,
 }
 
@@ -70,8 +71,9 @@ struct Pass<'t, 'd> {
     stack: Vec<OpenBracket>,
     inserted: Vec<(usize, TokenKind)>,
     dropped: Vec<usize>,
-    /// A pair of braces whose lines have different indentations. Usually, the partner of the
-    /// opening brace is missing, and it was paired with the closing brace of an enclosing block.
+    /// A pair of braces whose lines have different indentations. Usually the closing brace of the
+    /// inner block is missing, so that its opening brace was paired with that of an enclosing
+    /// block.
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,
@@ -82,8 +84,8 @@ struct Pass<'t, 'd> {
     braces: usize,
 }
 
-/// The number of open brackets among which the partner of `)` or `]` is searched. The limit keeps
-/// the time linear on any input.
+/// The most open brackets among which the partner of a `)` or `]` is searched. The limit keeps the
+/// time linear for any input.
 const MAX_DISTANCE: usize = 256;
 
 impl Pass<'_, '_> {
@@ -121,7 +123,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Whether the innermost open bracket is `[`, in which nothing is assigned.
+    /// Whether the innermost open bracket is `[`. Nothing is assigned inside an index.
     fn in_index(&self) -> bool {
         let open = self.stack.last();
         open.is_some_and(|open| self.tokens[open.index].kind == TokenKind::LBracket)
@@ -141,7 +143,7 @@ impl Pass<'_, '_> {
         let fits = |open: &OpenBracket| self.tokens[open.index].kind.closer() == Some(kind);
         let mut outwards = self.stack.iter().rev();
         let depth = if kind == TokenKind::RBrace {
-            // All brackets that the search skips are popped, so the total time is linear.
+            // The brackets that the search skips are popped, so the total time is linear.
             if self.braces > 0 {
                 outwards.position(fits)
             } else {
@@ -197,8 +199,9 @@ impl Pass<'_, '_> {
         self.tokens[open.index].kind != TokenKind::LBrace
     }
 
-    /// Handles the keyword of a process or procedure, which is never inside a block. It closes all
-    /// open `(` and `[`, and all braces whose lines are not indented less.
+    /// Handles the keyword of a process or procedure. Such a declaration is never inside a block,
+    /// so the keyword closes all open `(` and `[`, and each open `{` whose line is indented at
+    /// least as much.
     fn item(&mut self, index: usize, indent: u32) {
         while let Some(open) = self.stack.last()
             && (indent <= open.indent || self.is_not_brace(open))
@@ -213,8 +216,8 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Returns the end of a block according to its indentation: the first token on a line that is
-    /// not indented more than the line that opens the block.
+    /// Returns the end of a block according to its indentation: the first token of the first line
+    /// that is not indented more than the line of the opening brace.
     fn end_by_indentation(&self, open: usize) -> Option<usize> {
         let limit = self.indents[open];
         let mut depth = 0;

@@ -1,8 +1,9 @@
 //! `include "file.maz"`: inserts the files that a text includes.
 //!
-//! The text of a file is inserted after the line that includes it, between marks that record its
-//! origin ([`mazurka_diagnostics::mark`]). So all later stages see a single text. A file that
-//! cannot be included leaves a mark with the reason, which the parser reports at the `include`.
+//! The text of the included file is inserted after the line with the `include`, between marks that
+//! record its origin ([`mazurka_diagnostics::mark`]). So all later stages see a single text. If a
+//! file cannot be included, a mark with the reason takes the place of its text, and the parser
+//! reports the reason at the `include`.
 
 use mazurka_diagnostics::{MARK, Span, mark, refusal};
 
@@ -59,7 +60,7 @@ pub(crate) fn without_includes(source: &str) -> String {
 /// The expanded text so far, and the files that it contains.
 struct Expansion<'r> {
     read: &'r mut dyn FnMut(&str) -> Result<String, String>,
-    /// The files that are being read, each included by the file before it.
+    /// The files whose text is being inserted. Each is included by the file before it.
     open: Vec<String>,
     known: Vec<String>,
     text: String,
@@ -78,8 +79,8 @@ struct Include<'s> {
 
 impl Expansion<'_> {
     fn file(&mut self, name: &str, source: &str) {
-        // A file must not contain marks, so they are replaced by a character that the lexer
-        // refuses.
+        // Marks in the text of a file would be mistaken for ours, so they become a character that
+        // the lexer refuses.
         let source = source.replace(MARK, "\u{1f}");
         let mut at = 0;
         for include in includes(&source) {
@@ -110,8 +111,8 @@ impl Expansion<'_> {
         self.text += &source[at..];
     }
 
-    /// Returns the name and the text of the included file; `None` if it is already included. The
-    /// error is the reason why it cannot be included.
+    /// Returns the name and the text of the included file, or `None` if the program contains it
+    /// already. The error is the reason why the file cannot be included.
     fn included(
         &mut self,
         by: &str,
@@ -152,8 +153,7 @@ impl Expansion<'_> {
     }
 }
 
-/// Refuses a path that may leave the folder, or that may name different files on different
-/// machines.
+/// Refuses a path that may leave the folder, or that may name different files on different systems.
 fn check_path(path: &str) -> Result<(), String> {
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     if path.split('/').any(odd) || path.contains(['\\', ':', '\n']) {
@@ -194,8 +194,8 @@ fn includes(source: &str) -> Vec<Include<'_>> {
         let rest = &source[end..];
         let line = rest.split_inclusive('\n').next().unwrap_or("");
         let rest_of_line = line.trim().trim_start_matches(';').trim_start();
-        // The text back to the previous token decides, because a comment may start on an earlier
-        // line.
+        // Only white space and comments stand between the previous token and this one. A comment
+        // may start on an earlier line.
         let before = at
             .checked_sub(1)
             .map(|before| tokens[before].span.end as usize);

@@ -1,5 +1,5 @@
-//! From text to tokens. The lexer reports operators of other languages and replaces each by the
-//! operator that was probably meant, so the parser need not handle them.
+//! Splits a text into tokens. The lexer reports an operator of another language, such as `===`, and
+//! replaces it by the operator that was probably meant, so the parser need not know it.
 
 use super::token::{KEYWORDS, Token, TokenKind, word};
 use mazurka_diagnostics::{Diagnostic, MARK, Span};
@@ -26,7 +26,7 @@ struct Lexer<'s, 'd> {
     source: &'s str,
     at: usize,
     tokens: Vec<Token>,
-    /// Whether the position is in a temporal property, where a dot separates a process and its
+    /// Whether the position is in a temporal property. There a dot separates a process and its
     /// local.
     temporal: bool,
     diagnostics: &'d mut Vec<Diagnostic>,
@@ -204,7 +204,7 @@ impl Lexer<'_, '_> {
                     .label("expected digits only")
                     .help(help);
             self.report(diagnostic);
-            // The token counts as a number, so that the enclosing expression can be parsed.
+            // The token still counts as a number, so that the expression around it can be parsed.
             self.push(TokenKind::Int, end);
         } else if fraction {
             let more = after[1..].find(|c: char| !c.is_ascii_digit());
@@ -309,8 +309,8 @@ impl Lexer<'_, '_> {
         let foreign = FOREIGN_SIGNS
             .iter()
             .find(|(sign, ..)| rest.starts_with(sign));
-        // A foreign sign that is longer than the known sign is preferred, because no correct
-        // program contains it as a sequence of known signs.
+        // A foreign sign wins if it is longer than the known sign, because no correct program
+        // contains it as a sequence of known signs.
         let foreign =
             foreign.filter(|(sign, ..)| known.is_none_or(|(ours, _)| sign.len() > ours.len()));
         if let Some(&(sign, help, kind)) = foreign {
@@ -408,8 +408,8 @@ fn opens_name(text: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !known
 }
 
-/// Whether the text after a `?` is `b : c`, as in C, or does not begin with a variable that can
-/// receive a message.
+/// Whether the `?` before this text is that of `a ? b : c`, as in C, and not that of a receive `c ?
+/// x`.
 fn is_conditional(rest: &str) -> bool {
     let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
     // After `c ? x |>` the alternative of a `select` continues.

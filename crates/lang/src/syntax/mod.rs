@@ -1,7 +1,8 @@
-//! From text to syntax tree: [`lexer`], then [`brackets`], then [`parser`].
+//! Turns text into a syntax tree ([`ast`]): the [`lexer`] makes tokens, [`brackets`] pairs the
+//! brackets, and the [`parser`] builds the tree.
 //!
-//! Each stage reports mistakes and returns something that the next one can work with, so one run
-//! finds every mistake in the file.
+//! A stage that finds a mistake reports it and still returns a result that the next stage can use.
+//! So one run reports every mistake in the file.
 
 pub(crate) mod ast;
 pub(crate) mod brackets;

@@ -1,5 +1,5 @@
-//! The places of the statements of a program, for tools that edit the text but keep its comments
-//! and layout.
+//! The places of the statements of a program, for tools that change the text of a program and keep
+//! its comments and layout, such as `repair`.
 
 use mazurka_diagnostics::Span;
 
@@ -24,12 +24,11 @@ pub struct Outline {
     pub bodies: Vec<Body>,
     /// The locks, and whether each is an array.
     pub locks: Vec<(String, bool)>,
-    /// The shared variables without ghosts.
+    /// The shared variables that are not ghosts.
     pub variables: Vec<String>,
     /// Semaphores, condition variables, channels and the like.
     pub objects: Vec<String>,
-    /// Procedures and functions. They are listed because the text of a call does not show its
-    /// effects.
+    /// The procedures and functions. The text of a call does not show what the call accesses.
     pub callables: Vec<String>,
     /// The number of items of the file.
     pub items: usize,
@@ -48,7 +47,7 @@ pub struct Body {
 /// A sequence of statements.
 pub type Block = Vec<Statement>;
 
-/// A statement, without the text after it.
+/// A statement, with the blocks inside it.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// Its place, without the `;` after it.

@@ -1,9 +1,9 @@
-//! The tokens of the language.
+//! The tokens of the language, and what can begin with each of them.
 
 use mazurka_diagnostics::Span;
 
-/// A token and its place. A token with an empty span was inserted by [`super::brackets`]; the
-/// missing bracket was reported there.
+/// A token and its place. A token with an empty span is a missing bracket, which
+/// [`super::brackets`] has inserted and reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub kind: TokenKind,
@@ -20,7 +20,7 @@ macro_rules! kinds {
             Str,
             /// `bool`, `int`, `i8` … `u64`.
             TypeName,
-            /// `at`, `prove`, `goal`: reserved for later.
+            /// `at`, `prove`, `goal`: reserved words.
             Reserved,
             /// A token that the lexer has reported.
             Bad,

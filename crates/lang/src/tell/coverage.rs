@@ -1,10 +1,10 @@
-//! The parts of a program that the runs of a search have reached, and the parts that they have not
-//! reached.
+//! Coverage: which statements and which sides of branches the runs of a search have reached, and
+//! warnings about those that no run reaches.
 //!
 //! The interpreter records only some instructions (`run/cover.rs`); the other reached instructions
 //! follow from these records. Equivalent runs reach the same instructions, so the result does not
-//! depend on the engine. An instruction is unreached if and only if an `error` in its place would
-//! be unreached.
+//! depend on the engine. An instruction counts as reached exactly if an `error` in its place would
+//! fail in some run.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;
@@ -50,8 +50,8 @@ impl Code {
             report.sequence(&process.body);
         }
         for procedure in &self.program.procedures {
-            // Another warning, about the call or the procedure, reports that the procedure is never
-            // called.
+            // If the procedure is never called, another warning says so, at the call or at the
+            // procedure.
             let entered = !report.map.misses_all(&procedure.body);
             report.sequence_if(entered, &procedure.body);
         }
@@ -113,7 +113,8 @@ impl Code {
                 | Op::Call(_)
                 | Op::SpawnCall(_)
                 | Op::SpawnBlock(_) => worklist.extend(passed.then_some(pc + 1)),
-                // A step that reaches a computing instruction passes it or fails.
+                // A computing instruction never waits, so a step that reaches it passes it or
+                // fails.
                 _ => worklist.push(pc + 1),
             }
         }
@@ -141,7 +142,7 @@ impl Places {
 /// The values that a condition has had, over all instructions that decide it.
 #[derive(Clone, Copy, Default)]
 struct ConditionOutcomes {
-    /// Whether the condition belongs to a branch, so that the run continues on either side.
+    /// Whether the condition belongs to a branch, so that the process continues on either side.
     branches: bool,
     met: bool,
     held: bool,
@@ -193,7 +194,7 @@ impl<'a> Map<'a> {
         self.code.program.lowered.contains(&stmt.span)
     }
 
-    /// Whether a test decides if an alternative of a `select` was chosen.
+    /// Whether a test decides whether an alternative of a `select` is chosen.
     fn is_alternative(&self, test: &Expr) -> bool {
         self.code.program.alternatives.contains(&test.span)
     }
@@ -247,14 +248,13 @@ struct Vacuity<'a> {
 const MAX_QUOTED: usize = 60;
 
 impl Vacuity<'_> {
-    /// Handles a sequence of statements. The statements after an unreached statement are unreached,
-    /// too.
+    /// Handles a sequence of statements. If a statement is not reached, neither are those after it.
     fn sequence(&mut self, stmts: &[Stmt]) {
         let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
         met.iter().for_each(|stmt| self.stmt(stmt));
-        // An operation without a `return` returns at its end, but this return has the place of its
-        // head.
+        // An operation without a `return` returns at its end, and the place of this return is the
+        // head of the operation.
         let ends = |first: &Stmt, last: &Stmt| first.span.start < last.span.start;
         if let [first, ..] = missed
             && !met.last().is_some_and(|last| ends(first, last))
@@ -270,7 +270,7 @@ impl Vacuity<'_> {
         self.assertions(missed);
     }
 
-    /// Handles a body like `sequence`. If the body is not entered, another warning reports it.
+    /// Handles a body like `sequence`, if it is entered. If it is not, another warning says so.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
         if entered {
             self.sequence(stmts)
@@ -280,7 +280,8 @@ impl Vacuity<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
-        // The file does not contain a condition that the checker made.
+        // The user did not write the conditions of a lowered statement, so there are no warnings
+        // about them.
         let lowered = self.map.is_lowered(stmt);
         match &stmt.kind {
             StmtKind::If(test, then, other) if self.map.is_alternative(test) => {
@@ -356,8 +357,8 @@ impl Vacuity<'_> {
         self.warnings.push(warning);
     }
 
-    /// Handles a condition with two sides. A side that reports an error should not be taken, and a
-    /// constant condition is deliberate, so neither causes a warning.
+    /// Handles a condition with two sides. There is no warning about a side that should not be
+    /// taken, because it reports an error, nor about a constant condition, which is deliberate.
     fn branch(&mut self, test: &Expr, then: &[Stmt], other: &[Stmt]) {
         let outcomes = self.map.outcomes(test.span);
         let warning = match (outcomes.held, outcomes.failed) {

@@ -1,4 +1,5 @@
-//! The calls of an object's operations as text.
+//! Describes the history of an object for users: the calls and returns of its operations in the
+//! steps of a run, and why a history is not linearizable.
 
 use mazurka_core::record::{HistoryOperation, Place, Step};
 use mazurka_core::{AccessKind, Execution, Mishap};
@@ -36,8 +37,8 @@ impl Machine {
         self.code.linear.as_deref()
     }
 
-    /// Returns the effects of the event at a position on the history. `ended` holds the next slot
-    /// of each client that returns; it is updated.
+    /// Returns the effects on the history of the event at a position of the run. `ended` holds, for
+    /// each client, the slot that ends with its next return; this function updates it.
     fn history_effects(
         &self,
         linear: &Linear,
@@ -79,7 +80,8 @@ impl Machine {
     pub(super) fn add_call_to_label(&self, step: &mut Step) {
         let Some(linear) = self.linear() else { return };
         let last = self.events().len() - 1;
-        // Only the last return of each client is needed, so the earlier slots are skipped.
+        // Only the last return of each client can belong to the last step, so the earlier slots are
+        // skipped.
         let mut ended: Vec<usize> = (0..linear.clients)
             .map(|client| self.state.cells[linear.ended + client].max(1) as usize - 1)
             .collect();

@@ -1,5 +1,5 @@
-//! Reports for users: the description of runs, covered branches, and properties stated outside the
-//! program.
+//! What users and editors see of a program: descriptions of runs, coverage, and properties that are
+//! stated outside the program.
 
 mod coverage;
 mod history;

@@ -1,4 +1,5 @@
-//! Describes runs, step by step, and mishaps.
+//! Implements [`Narrator`]: describes the steps of a run, its states and its mishaps, in the words
+//! of the source.
 
 use mazurka_core::record::{Binding, Change, HistoryOperation, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -57,8 +58,8 @@ impl Code {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
         match (var.ty, var.shape.dims.last()) {
-            // No file can give a type this name, because `process` is a keyword. Messages of
-            // channels may be of other enums.
+            // The checker's type of processes. No type of the file has this name, because `process`
+            // is a keyword.
             (Type::Enum(id), _) if self.program.enums[usize::from(id)].name == "process" => {
                 u32::try_from(value - 1).ok()
             }
@@ -105,7 +106,7 @@ impl Code {
             return None;
         };
         let step = &self.steps[step as usize];
-        // An update is a whole statement, so its text includes the destination of the result.
+        // The text of an update is that of its whole statement, with the destination of the result.
         let words = self.words(step.span);
         let is_operation = self.program.lowered.contains(&step.span)
             || matches!(self.ops[mark as usize], Op::Mark(_))
@@ -137,9 +138,9 @@ impl Code {
         self.explain_with(mishap, None, Message::to_string)
     }
 
-    /// Explains a mishap like `explain`, with the messages of `assert` and `error` made by `show`.
-    /// `cells`: the cells of the state after the mishap, if they are numbers; they decide whether a
-    /// property is false or has no value.
+    /// Explains a mishap like `explain`; `show` makes the messages of `assert` and `error`. `cells`
+    /// are the values after the mishap, if they are numbers: they tell whether a property is false
+    /// or has no value.
     fn explain_with(
         &self,
         mishap: &Mishap,
@@ -208,7 +209,7 @@ impl Code {
                 };
                 (message, Some(code.place(span)))
             }
-            // A site may come from a file, so it may be invalid.
+            // The number of the site may come from a file, so it may be invalid.
             _ => ("an unknown mishap".to_owned(), None),
         }
     }
@@ -241,9 +242,8 @@ impl Code {
 }
 
 impl Machine {
-    /// Returns the texts printed by processes that ended before their first step. They are shown
-    /// with the first step of the run, which is that of another process, so each text names its
-    /// process.
+    /// Returns the texts that were printed by processes without steps. They are shown with the
+    /// first step of the run, which another process makes, so each text names its process.
     fn printed_without_steps(&self) -> Vec<String> {
         let ended_before_first_step = |&(at, _): &(usize, &Vec<String>)| {
             let registers = &self.state.processes[at].registers;
@@ -440,7 +440,7 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let vars = self.code.program.vars.iter().enumerate();
-        // Variables with a `$` have no name in the source.
+        // A variable whose name begins with `$` has no name in the source.
         vars.filter(|(_, var)| !var.name.starts_with('$'))
             .filter(|&(at, _)| !observed_only || self.code.program.observes(at))
             .map(|(at, var)| {
@@ -540,7 +540,7 @@ impl Machine {
         let action = self.action_label(&scribe.actions, event);
         let mut guards: Vec<&Condition> = scribe.guards.first.iter().collect();
         let mut more = scribe.guards.more;
-        // The path through an atomic block is longer and less informative than its actions.
+        // In an atomic block the actions say more than the tests, so the tests are omitted.
         if scribe.atomic && guards.len() > 1 && !scribe.actions.first.is_empty() {
             guards.retain(|condition| !condition.test);
             more = 0;

@@ -1,5 +1,6 @@
-//! Expressions and statements as text for labels, with the values of locals in place of their names
-//! (guarded-command paper, section 6, local scopes).
+//! Prints expressions and statements for labels, with the values of locals in place of their names:
+//! `x := y + 1`, where the local `y` is 2, is shown as `x := 2 + 1` (guarded-command paper, section
+//! 6, local scopes).
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Shape, UnaryOp};
 use crate::code::{Action, Code, Layout};
@@ -88,7 +89,8 @@ impl Scope<'_> {
             ExprKind::Unary(UnaryOp::BitNot, e) => (format!("~{}", self.tight(e, 12)), 12),
             ExprKind::Binary(op, a, b) => {
                 let (sign, strength) = operator(*op);
-                // Comparisons do not chain; the other operators are left-associative.
+                // `a < b < c` is not allowed, so a comparison in a comparison gets parentheses. The
+                // other operators are left-associative.
                 let left = if strength == 3 { 4 } else { strength };
                 let (a, b) = (self.tight(a, left), self.tight(b, strength + 1));
                 (format!("{a} {sign} {b}"), strength)
@@ -154,8 +156,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Prints a statement. For `spawn` and `join` this is only the keyword: the names of the
-    /// processes are added later.
+    /// Prints a statement. For `spawn` and `join` this is only the keyword; the caller adds the
+    /// names of the processes.
     pub fn action(&self, action: &Action) -> String {
         match action {
             Action::Assign(places, values) => {

@@ -1,10 +1,11 @@
-//! A property of states, stated outside the program: an expression over its shared variables and
-//! the positions of its processes.
+//! A property of states that is stated outside the program, for example as an argument of `reach`:
+//! `x == 1 && at(p, 12)`. It is an expression over the shared variables and over *points*. The
+//! point `at(p, 12)` holds if the next step of process p is in line 12.
 //!
-//! The text is read as the condition of an `ensures` at the end of the program, so it has the same
-//! meaning. `at(process, line)`, which a program cannot contain, is replaced by an additional
-//! variable. `deadlock` describes the whole state, so it may be only an operand of a top-level
-//! `&&`.
+//! The text is compiled as the condition of an `ensures` at the end of the program, so expressions
+//! have the same meaning as in the program. A program cannot contain points, so each point is first
+//! replaced by an additional variable. `deadlock` is about the whole state, so it may be only an
+//! operand of a top-level `&&`.
 
 mod places;
 
@@ -42,11 +43,11 @@ pub struct Property {
     snippet: Vec<Op>,
     cells: Vec<u32>,
     points: Vec<(ProcessPath, usize)>,
-    /// The first cell of the variables that replace points.
+    /// The first cell of the additional variables that replace points.
     first_point: u32,
     deadlock: bool,
     expr: Expr,
-    /// The program, with the variables that replace points.
+    /// The program with the additional variables that replace points.
     pub(crate) code: std::sync::Arc<Code>,
 }
 
@@ -80,7 +81,7 @@ impl Property {
         while source.contains(&prefix) || text.contains(&prefix) {
             prefix.push('_');
         }
-        // Mistakes of the program are reported when the property is read with it.
+        // Mistakes of the program are reported later, when the property is compiled with it.
         let program = load(source, settings).ok();
         let names = program.as_ref().map(process_names).unwrap_or_default();
         let labels = program.as_ref().map(|program| program.labels.clone());
@@ -116,7 +117,8 @@ impl Property {
         }
         let checked = &code.ensures[code.ensures.len() - 1];
         let snippet = code.snippets[checked.snippet as usize].clone();
-        // Variables that objects are lowered to may come after the points.
+        // The variables of points are found by name, because variables of objects may come after
+        // them.
         let first_name = format!("{prefix}0");
         let first_point = program.vars.iter().position(|var| var.name == first_name);
         let first_point = first_point.map_or(code.first_lock, |at| code.first_cells[at]);
@@ -163,8 +165,8 @@ impl Property {
         &self.expr
     }
 
-    /// Returns the first cell of a variable of the condition. The error is the point that the
-    /// variable replaces.
+    /// Returns the first cell of a variable of the condition. If the variable replaces a point, the
+    /// error is the index of the point.
     pub fn cell_or_point(&self, var: VarId) -> Result<u32, usize> {
         let cell = self.code.first_cells[var.0 as usize];
         match cell.checked_sub(self.first_point) {
@@ -226,8 +228,8 @@ fn deadlocks(text: &str) -> Option<(String, bool)> {
     (!found || !or).then_some((replaced, found))
 }
 
-/// Returns the number of a line of the main file, counted through all files; `usize::MAX` if the
-/// file has no such line.
+/// Converts a line of the main file to a line of the text with all includes. Returns `usize::MAX`
+/// if the file has no such line.
 fn own_line(source: &str, line: usize) -> usize {
     if !source.contains(MARK) {
         return line;
@@ -291,7 +293,7 @@ fn points(
     Ok((replaced, points))
 }
 
-/// Returns the position of the parenthesis that closes a parenthesis opened before the text.
+/// Returns the position of the parenthesis that closes the one right before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     text.char_indices().find_map(|(at, c)| {

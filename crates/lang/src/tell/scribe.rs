@@ -1,4 +1,5 @@
-//! A listener that collects the parts of the label of a step while the step is made.
+//! [`Scribe`]: a listener that collects the parts of the label of a step while the machine makes
+//! the step: its guards, its actions, and the values that it reads.
 
 use rustc_hash::FxHashSet;
 
@@ -19,7 +20,8 @@ pub(super) struct Scribe {
     pub atomic: bool,
     /// The chosen alternative of a `select`.
     pub alternative: Option<String>,
-    /// Whether an alternative of a `select` could be chosen. It could not if a condition fails.
+    /// Whether the step has chosen an alternative of a `select`. It has not if the evaluation of a
+    /// condition fails.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
@@ -88,14 +90,14 @@ impl Listener for Prints {
 /// A condition that decided the path of the step.
 pub(super) struct Condition {
     pub text: String,
-    /// Whether the step would have taken another path if the condition had been false. Otherwise it
-    /// would have waited.
+    /// Whether it is a test, which chooses between two paths. Otherwise it is a guard, for which
+    /// the step would wait.
     pub test: bool,
 }
 
 pub(super) enum NarratedAction {
     Text(String),
-    /// A spawn. Its process is named after the step was made.
+    /// A spawn. The name of the new process is known after the step.
     Spawn,
     Join(Option<i64>),
 }
@@ -155,7 +157,8 @@ impl Listener for Scribe {
                 },
                 test: true,
             }),
-            // If no guard absorbs the statement, its accesses are described instead.
+            // With `atomicity access`, a statement that is not part of a guard's step is described
+            // by its accesses.
             LabelPart::Action(..) if op == Op::BeginSimple && !situation.open => {}
             LabelPart::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
             LabelPart::Action(Action::Join(handle), _) => {

@@ -1,4 +1,4 @@
-//! The processes of a state: their places and locals, and the locks that they hold.
+//! Describes the processes of a state: where they rest, their locals, and the locks that they hold.
 
 use mazurka_core::record::{Binding, Place};
 use mazurka_core::{HeldLock, Narrator, ProcessId};
@@ -17,7 +17,7 @@ struct ActiveFrame<'a> {
 
 impl Code {
     /// Returns the place of the step that starts at a mark. If its statement has several steps, the
-    /// text says which access the step makes.
+    /// text of the place says which access the step makes.
     pub(super) fn step_at(&self, mark: u32) -> Place {
         let (span, rest) = match self.ops.get(mark as usize) {
             Some(Op::Mark(step) | Op::Open(step)) => (
@@ -106,7 +106,7 @@ impl Machine {
         for (local, &first) in layout.names.iter().zip(&layout.slots) {
             let slots = first..first + local.len.unwrap_or(1);
             let matters = live.iter().any(|slot| slots.contains(&slot.at));
-            // Locals with a `$` have no name in the source.
+            // A local whose name begins with `$` has no name in the source.
             if !matters || local.name.starts_with('$') {
                 continue;
             }

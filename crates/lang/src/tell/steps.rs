@@ -89,7 +89,8 @@ impl Code {
                 AccessKind::Read => &mut place.reads,
                 AccessKind::Write | AccessKind::Acquire | AccessKind::Release => &mut place.writes,
             };
-            // All elements of an array have one name here, so it is enough to name the first.
+            // Elements are shown without their indices, so naming the first element of an array is
+            // enough.
             let inside = [&self.first_cells, &self.lock_cells].map(|firsts| {
                 let from = firsts.partition_point(|cell| *cell < first);
                 let to = firsts.partition_point(|cell| *cell < end);

@@ -1,4 +1,5 @@
-//! The values that a failed condition, or a message, mentions.
+//! The variables and values that a failed condition or a message mentions: for `assert x < n`, the
+//! values of `x` and `n`.
 
 use mazurka_core::record::Binding;
 use mazurka_core::{ProcessPath, Temporal};
@@ -64,7 +65,8 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShownVariables {
     Anywhere,
-    /// Only locals: shared variables were read in an earlier step, and may have changed since.
+    /// Only locals. The condition has read the shared variables in earlier steps, and they may have
+    /// changed since.
     LocalsOnly,
 }
 
@@ -146,8 +148,7 @@ impl EvaluationContext<'_> {
         }
     }
 
-    /// Whether an expression can be evaluated now, even if the run skipped it: no part of it was
-    /// read in an earlier step.
+    /// Whether an expression can still be evaluated: no part of it was read in an earlier step.
     fn is_known(&self, expr: &Expr) -> bool {
         let mut known = true;
         expr.walk(&mut |e| {

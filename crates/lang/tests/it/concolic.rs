@@ -1,4 +1,4 @@
-//! Tests that path conditions are those that the guarded-command paper prints.
+//! Tests that path conditions are as printed in the guarded-command paper.
 
 use mazurka_lang::{Concolic, compile, load};
 

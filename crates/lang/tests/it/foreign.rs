@@ -63,7 +63,8 @@ fn statements_of_other_languages_get_a_hint() {
     }
 }
 
-/// With two steps, another process could run between the test and the change.
+/// The hint for a function that tests and changes a value must be one step: between two steps
+/// another process could run.
 #[test]
 fn hints_for_updates_show_one_step() {
     for call in [

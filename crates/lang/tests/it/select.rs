@@ -35,7 +35,7 @@ fn a_print_does_not_separate_a_choice_from_its_statement() {
             .expect("the assignment to x");
         assert_eq!(machine.status(ProcessId(0)), Status::Ended, "{body}");
     }
-    // A ghost assignment does not separate them either.
+    // An assignment to a ghost before the statement does not separate the two.
     let source = "var free: bool = true ghost var g: int = 0 ensures g == 1 \
         process { select { free |> g := 1; free := false [] else |> end } }";
     let run = machine(source).narrate(&"0=0".parse().unwrap()).unwrap();

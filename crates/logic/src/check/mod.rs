@@ -1,13 +1,14 @@
-//! Checks a proof. The checker contains the rules but no strategy: it derives each sequent again by
-//! the recorded rule, compares the sequent with the file, and decides each question again. It has a
-//! separate implementation of steps (`step.rs`). It shares with the search the representation of
-//! states, the meaning of expressions and first-order formulas, the variables that a statement
-//! mentions, and the rendering of sequents.
+//! Checks a proof. The checker knows the rules but not how to find a proof: it derives each sequent
+//! again by the recorded rule, compares the sequent with the file, and asks the solver each
+//! question again. Its implementation of steps (`step.rs`) is separate from that of the search. The
+//! two share the representation of states, the meaning of expressions and first-order formulas, the
+//! variables that a statement mentions, and the rendering of sequents.
 //!
 //! A merge is accepted if both goals have equal states and their paths are permutations in which
-//! conflicting steps keep their order. The accesses recorded for a step must be those that its
-//! statement mentions, and include those that the checker's step makes. A goal may lead back to an
-//! earlier goal: `loops.rs` explains why this is sound if every cycle contains a SCHEDULE.
+//! conflicting steps keep their order. The file records the accesses of each step. They must be
+//! those that the statement mentions, and they must include those that the checker's step makes. A
+//! goal may lead back to an earlier goal: `loops.rs` explains why this is sound if every cycle
+//! contains a SCHEDULE.
 
 mod step;
 
@@ -112,8 +113,8 @@ impl<'p> Checker<'p, '_> {
         Ok(shown)
     }
 
-    /// Derives the questions and goals of the parts of a formula. `goals`: the numbers of the
-    /// goals.
+    /// Derives the questions and goals of the parts of a formula. `goals` gives the numbers of the
+    /// goals in the file.
     fn parts(
         &mut self,
         parts: Vec<Part>,
@@ -229,7 +230,8 @@ impl<'p> Checker<'p, '_> {
         }
     }
 
-    /// Returns the state of another goal, which must be derived already and be at the same points.
+    /// Returns the state of another goal, which must already be derived and whose threads must be
+    /// at the same points.
     fn other(&self, at: usize, goal: &Sequent<'p>) -> Checked<State<'p>> {
         let other = self.derived.get(at).and_then(Option::as_ref);
         let same = |other: &&Sequent<'p>| {
@@ -239,8 +241,8 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// Requires that a goal to which another goal leads without a step is scheduled, is closed, or
-    /// leads only to inner boxes. So every cycle has a step.
+    /// Requires of a goal to which another goal leads without a step that it is scheduled, is
+    /// closed, or leads only to inner boxes. So every cycle contains a step.
     fn rests(&self, at: usize) -> Checked {
         use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
@@ -381,7 +383,7 @@ impl<'p> Checker<'p, '_> {
         let mut found = Vec::new();
         for (place, value) in places.into_iter().zip(&mut values) {
             if replaced.contains(&place) {
-                // The name is unique: places differ, and a goal is derived once.
+                // The name is unique, because the places differ and each goal is derived only once.
                 let name = format!("{place}'{to}");
                 *value = terms.variable(Kind::Initial, &name, terms.sort(*value));
                 found.push(place);
@@ -440,8 +442,9 @@ impl<'p> Checker<'p, '_> {
     }
 }
 
-/// Whether one path is a permutation of the other that keeps the order of conflicting steps: each
-/// step of one must be the first remaining step of the other that it conflicts with.
+/// Whether one path is a permutation of the other that keeps the order of conflicting steps. Takes
+/// the steps of `a` in order: each must occur in the rest of `b`, and no earlier step of this rest
+/// may conflict with it.
 fn commute(a: &[Arc<EventRecord>], b: &[Arc<EventRecord>]) -> bool {
     let mut rest: Vec<&Arc<EventRecord>> = b.iter().collect();
     let found = a.iter().all(|event| {

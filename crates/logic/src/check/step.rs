@@ -1,10 +1,10 @@
 //! The steps of threads for the checker: the effect of each statement on a state, implemented
 //! independently of the search.
 //!
-//! The remaining work of a thread is a stack, and [`Machine::execute_item`] executes the item on
-//! top and returns all branches. A step is one such item and the local work after it. The step of a
-//! guard includes the first step of the guarded statement, and the step of an atomic block is the
-//! whole block.
+//! The remaining work of a thread is a stack of items, and [`Machine::execute_item`] executes the
+//! item on top and returns all branches. A step is one such item, followed by local work. The step
+//! of a guard includes the first step of the guarded statement, and the step of an atomic block is
+//! the whole block.
 
 use mazurka_core::{Access, ProcessId};
 use mazurka_lang::hir::{LocalId, Spawned, Stmt, StmtKind, Type};
@@ -62,7 +62,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     }
 
     /// Does local work until the next item is a step or at most `floor` items are left. With
-    /// `steps`, it executes steps, too.
+    /// `steps` set, also executes steps.
     fn until(&mut self, way: Branch<'p>, floor: usize, steps: bool) -> Branches<'p> {
         let (mut open, mut done) = (vec![way], Vec::new());
         while let Some(mut way) = open.pop() {

@@ -1,7 +1,7 @@
-//! Tests soundness and relative completeness. For random programs without endless loops, over small
-//! domains, a proof is found exactly if brute force finds no violation, with and without reduction,
-//! and the proof passes the checker. A diamond holds exactly if the oracle, which follows only
-//! docs/language.md, has a run that ends in such a state; failing runs do not count.
+//! Tests the calculus against brute force, with random programs over small domains and without
+//! endless loops. A proof must be found exactly if brute force finds no violation, with and without
+//! reduction, and the checker must accept it. A diamond must hold exactly if the oracle, which
+//! follows only docs/language.md, has a run that ends in such a state without a failure.
 //!
 //! The long test: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: --
 //! --ignored`
@@ -207,8 +207,8 @@ fn the_same_for_many() {
     );
 }
 
-/// Adds requirements that the invariants hold in the initial state. If an invariant does not hold
-/// there, every run counts as failed for a diamond, although runs end.
+/// Adds `requires` which say that the invariants hold in the initial state. If an invariant did not
+/// hold there, every run would count as failed for a diamond.
 fn starting_well(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix("invariant ") {
         Some(invariant) => format!("requires {invariant}\n{line}\n"),

@@ -55,7 +55,8 @@ const CHANGES: &[Change] = &[
     ("back to itself", |goal| goal.rule = back(goal.id)),
     ("back to the first", |goal| goal.rule = back(0)),
     ("back to the one before", |goal| {
-        // A goal that can be merged is also an instance, so this would be another valid proof.
+        // A goal that can be merged is also an instance of the other goal, so this change would
+        // give a valid proof.
         if !matches!(goal.rule, RuleRecord::Merge { .. }) {
             goal.rule = back(goal.id.saturating_sub(1));
         }

@@ -1,6 +1,6 @@
-//! Tests wrong invariants, interference, and other attempts to deceive the calculus: no goal of a
-//! program in `tests/wrong` may have a proof, with or without reduction. If a program states no
-//! goal, brute force confirms that it is wrong.
+//! Tests programs with wrong invariants, interference, and other attempts to deceive the calculus.
+//! No goal of a program in `tests/wrong` may have a proof, with or without reduction. If a program
+//! states no goal, brute force must confirm that it is wrong.
 
 use std::fs;
 use std::path::Path;

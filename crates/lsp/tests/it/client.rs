@@ -1,5 +1,5 @@
-//! A client that sends requests, waits for their answers, and stores the notifications that arrive
-//! meanwhile.
+//! A client for tests: it sends requests, waits for their answers, and stores the notifications
+//! that arrive meanwhile.
 
 use std::collections::HashMap;
 use std::fs;

@@ -31,7 +31,7 @@ fn requests_about_all_programs_are_answered() {
         let file = &uri(path);
         let errors = client.open(file, text);
         let errors: Vec<&Value> = errors.iter().filter(|one| one["severity"] == 1).collect();
-        // A file that is only included may have no process.
+        // A file that other files include may have no process.
         let library = errors.iter().all(|one| one["code"] == "M0206");
         assert!(library, "{path}: {errors:?}");
         let whole = json!({ "textDocument": { "uri": file } });
@@ -118,7 +118,8 @@ fn mistakes_have_the_codes_that_the_files_are_named_by() {
     let all = programs(&["crates/lang/tests/wrong"]);
     assert!(all.len() > 200);
     for (path, text) in all {
-        // Skip mistakes of settings, which need settings, and mistakes that only commands report.
+        // Skip mistakes in settings, which the server does not have, and mistakes that only
+        // commands report.
         if path.contains("/M05") || path.contains("/M06") {
             continue;
         }

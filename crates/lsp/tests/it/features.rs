@@ -1,4 +1,4 @@
-//! Tests the contents of the answers.
+//! Tests the contents of the answers to requests.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Programs of several files: places in included files, and libraries that are edited.
+//! Tests programs of several files: places in included files, and included files that are edited.
 
 use std::fs;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ fn a_mistake_in_an_included_file_is_shown_with_its_file_and_line() {
     let place = &told[0]["relatedInformation"][0]["location"];
     assert_eq!(place["uri"], folder.uri("parts/a b/deep.maz"));
     assert_eq!(place["range"]["start"], position(2, 14));
-    // A place behind the included files is in its own line.
+    // A place after the included text is reported in its own line.
     assert_eq!(told[1]["range"]["start"], position(2, 15));
 }
 
@@ -163,7 +163,7 @@ fn programs_follow_a_library_that_is_open() {
         message.starts_with("in `lib.maz`, line 1: `y` is not declared"),
         "{message}"
     );
-    // The text on the disk counts again.
+    // After the file is closed, the text on the disk counts again.
     client.close(&library);
     client.request("textDocument/hover", params);
     assert_eq!(client.shown(&main), Vec::<Value>::new());

@@ -1,4 +1,4 @@
-//! The framing of messages and the life of the server, over streams of bytes.
+//! Tests the framing of messages, and the start and end of the server, over streams of bytes.
 
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ fn a_bad_payload_is_answered_and_does_not_end_the_server() {
             "{shown}"
         );
     }
-    // An answer without a request is no mistake, and is not answered.
+    // An answer to no request is ignored.
     let (_, sent) = conversation(&[HELLO, br#"{"id":1000,"result":{}}"#, SHUTDOWN, EXIT]);
     assert_eq!(sent.len(), 2, "{sent:?}");
 }

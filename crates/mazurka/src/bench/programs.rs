@@ -2,8 +2,8 @@
 //!
 //! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, on the same programs
 //! in C (threads, joined at the end; Promela for SPIN), with sequential consistency and one core.
-//! GenMC and Nidhugg interpret LLVM code, so this compares waiting times of users, not algorithms
-//! alone.
+//! GenMC and Nidhugg interpret LLVM code, so the figures compare how long a user waits, and not the
+//! algorithms alone.
 
 use crate::Algorithm;
 
@@ -34,7 +34,7 @@ pub struct Size {
     pub engines: &'static [Algorithm],
     /// Traces per second.
     pub per_second: Figures,
-    /// Seconds until all states were met.
+    /// Seconds until all states were visited.
     pub seconds: Figures,
     /// The target for the steps per second of the naive engine.
     pub naive_steps: Option<f64>,

@@ -1,7 +1,7 @@
 //! The evidence that a temporal property is violated: a run that ends, or a stem and a loop.
 //!
-//! This module decides from the run alone, as docs/temporal.md defines, whether the run violates a
-//! property. So a replay does not depend on a search.
+//! Whether a run violates a property is decided here from the run alone, as docs/temporal.md
+//! defines it. So a replay needs no search.
 
 use mazurka_core::record::{Kind, Run, Witness};
 use mazurka_core::{
@@ -62,7 +62,8 @@ struct States {
 }
 
 /// Examines the states of the current run. Returns `None` if a process is halted in one of them, or
-/// if a condition cannot be computed. Before and after, the machine is at the end of the run.
+/// if a condition cannot be computed. Before and after the call, the machine is at the end of the
+/// run.
 fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States> {
     let steps: Vec<_> = machine.events().to_vec();
     let conditions = Temporal::conditions(machine.temporal());
@@ -95,8 +96,9 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
     sound.then_some(states)
 }
 
-/// Whether the current run violates a property: it repeats the steps after the first `lasso` for
-/// ever, or it ends. Before and after, the machine is at the end of the run.
+/// Whether the current run violates a property. If `lasso` is given, the steps after the first
+/// `lasso` steps are repeated for ever. Otherwise the run ends. Before and after the call, the
+/// machine is at the end of the run.
 pub(crate) fn violated<M: Semantics>(
     machine: &mut M,
     property: usize,
@@ -109,7 +111,7 @@ pub(crate) fn violated<M: Semantics>(
     let last = states.steps.len();
     let holds = |at: usize, condition: usize| states.holds[at][condition];
     let never = |from: usize, condition| (from..=last).all(|at| !holds(at, condition));
-    // From here on, the states repeat.
+    // The states from here to the last one repeat for ever.
     let repeats = lasso.unwrap_or(last);
     match property {
         Temporal::Always(e) => !holds(last, e),

@@ -1,8 +1,10 @@
-//! One machine for all languages, for use in a browser. There, small code matters more than speed,
-//! so code that is generic over front ends and machines is compiled only once.
+//! One machine for all languages, for use in a browser. There the size of the code matters more
+//! than speed. All code that is generic over front ends and machines is compiled only once, for the
+//! machine of this file.
 //!
-//! [`Either`] passes on every call, including those with a default implementation: a forgotten one
-//! would change records, which the test of the corpus detects (page/test/corpus.test.mjs).
+//! [`Either`] forwards every call to the machine that it holds. It must also forward methods with a
+//! default implementation: if one is forgotten, some records change, and the test of the corpus
+//! fails (page/test/corpus.test.mjs).
 
 use std::sync::Arc;
 

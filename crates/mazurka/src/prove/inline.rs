@@ -1,7 +1,7 @@
 //! Processes that a goal itself defines: `[proc { x := 1 } || q] x == 1`.
 //!
-//! They are parsed as if they were at the end of the file. In the formula each is replaced by a
-//! number, padded with blanks, so that places in the text do not change.
+//! They are compiled as processes at the end of the file. In the formula each is replaced by its
+//! number, padded with blanks so that places in the text do not change.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_logic::FormulaError;

@@ -1,4 +1,4 @@
-//! Puts an `atomic` block around the smallest regions.
+//! Proposes an `atomic` block around a region of each process, the smallest regions first.
 
 use super::edit::wrap;
 use super::region::{Region, combinations};

@@ -1,4 +1,5 @@
-//! Edits of a text that preserve its comments and its layout.
+//! Edits of a program's text: an [`Edit`] replaces a range, so comments and layout outside of the
+//! range stay as they are.
 
 use mazurka_lang::outline::Outline;
 

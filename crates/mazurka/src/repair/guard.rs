@@ -1,11 +1,10 @@
-//! Puts a guard on a step: the step waits until a shared variable has some value, and no longer
-//! than necessary.
+//! Proposes guards: a step waits until a shared variable has one of some values.
 //!
 //! The values of a variable are divided into *classes*: each number in the text, and the ranges
 //! between them; each member of an `enum`; `true` and `false`. A guard admits some of the classes.
-//! The most natural conditions are tried first (`x == 3`, `x > 3`). A condition that works is
-//! widened: it admits one more class at a time, as long as the program is verified. So the result
-//! is maximal: no other class of the variable can be admitted.
+//! Simple conditions are tried first (`x == 3`, `x > 3`). A condition with which the program is
+//! verified is then widened: it admits one more class at a time, as long as the program is still
+//! verified. So the process waits no longer than necessary: no further class can be admitted.
 
 use std::rc::Rc;
 
@@ -21,7 +20,7 @@ const MOST_NUMBERS: usize = 6;
 /// Limit on the members of an `enum` with which a variable is compared.
 const MOST_MEMBERS: usize = 12;
 
-/// A class of values of a variable that no guard distinguishes.
+/// Values of a variable that the guards of this file do not distinguish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ValueClass {
     /// One value with a name: the condition that the variable has this value, and its negation.
@@ -37,7 +36,7 @@ struct Domain {
     classes: Vec<ValueClass>,
 }
 
-/// A condition on a statement: the classes that it waits for.
+/// A guard before a statement, with the classes that it admits.
 #[derive(Clone, Debug)]
 struct Guard {
     /// The start of the statement.
@@ -137,8 +136,8 @@ fn between(numbers: &[i64], least: Option<i64>) -> Vec<ValueClass> {
     classes
 }
 
-/// Returns the most natural guards, the widest first: one class, all classes except one, and for
-/// numbers all classes below or above one.
+/// Returns the simple guards, the widest first. A simple guard admits one class, all classes except
+/// one, or for numbers all classes below or above one.
 fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
     let count = domain.classes.len();
     let mut all: Vec<Vec<bool>> = Vec::new();
@@ -175,8 +174,8 @@ fn widened(
     mut repair: Repair,
     attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
 ) -> (Guard, Repair) {
-    // A process that waits for ever with one more class may not do so with two, so all are tried
-    // again.
+    // With one more class a process may wait for ever, and with two it may not. So after a change
+    // all classes are tried again.
     loop {
         let before = guard.admits.clone();
         for at in 0..before.len() {

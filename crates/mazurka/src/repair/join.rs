@@ -1,4 +1,4 @@
-//! Adds a missing `join`: a process waits for the processes that it has started.
+//! Proposes a missing `join`: a process waits for the processes that it has started.
 
 use mazurka_lang::outline::{Block, Role};
 
@@ -23,7 +23,7 @@ fn in_block(subject: &Subject<'_>, block: &Block) -> Vec<Candidate> {
     };
     let mut all = Vec::new();
     if let Some(first) = block.iter().position(spawns) {
-        // Later waits allow more concurrency, so they come first.
+        // A later `join` allows more concurrency, so it comes first.
         for at in (first + 1..=block.len()).rev() {
             let edit = match block.get(at) {
                 Some(next) => before(source, next.span.start as usize, "join"),

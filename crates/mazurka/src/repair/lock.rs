@@ -1,4 +1,5 @@
-//! Puts a lock around the smallest regions: a lock of the program, or a new one.
+//! Proposes a lock around a region of each process, the smallest regions first. The lock is one of
+//! the program, or a new one.
 
 use super::edit::{after, before, declare, fresh};
 use super::region::combinations;

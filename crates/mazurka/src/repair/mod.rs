@@ -1,8 +1,8 @@
 //! `repair`: changes of a program after which `check` verifies it.
 //!
-//! Each kind of change has a file that proposes candidates; this file loads, checks and counts each
-//! of them, and ranks those that work. A candidate is a list of edits (`edit.rs`) of the text, so
-//! that comments and layout are preserved.
+//! Each kind of change has a file that proposes candidates. A candidate is a list of edits
+//! (`edit.rs`) of the text, so comments and layout are preserved. This file applies the edits,
+//! checks the new program, counts its behaviours, and ranks the changes that work.
 //!
 //! | kind | what changes |
 //! |---|---|
@@ -13,9 +13,10 @@
 //! | `guard.rs` | a step waits for a condition, as weak as it can be |
 //!
 //! Changing an order costs nothing at run time, so such changes come first. The other changes make
-//! processes wait. Guards come last, because a process may wait at them for ever. Within these
-//! groups, changes that add no trace come first, then those that keep more traces, then shorter
-//! ones. If a change works, no region that contains its regions is tried.
+//! processes wait. Guards come last, because a process may wait at them for ever. Among changes of
+//! the same rank, those that add no trace come first, then those that keep more traces, then
+//! shorter ones. If a lock or an `atomic` block around some regions works, larger regions are not
+//! tried.
 //!
 //! ```
 //! use mazurka::repair::ChangeKind;
@@ -132,10 +133,10 @@ pub struct Repair {
 /// Why a program cannot be repaired.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRepaired {
-    /// It consists of several files.
+    /// The program consists of several files.
     #[error("`repair` changes one file, and this program includes others")]
     Included,
-    /// It cannot be checked.
+    /// The program cannot be checked.
     #[error(transparent)]
     Refused(#[from] Refused),
 }
@@ -150,7 +151,7 @@ struct Candidate {
     regions: Vec<Region>,
 }
 
-/// The program to change.
+/// The program to change, and what the proposals need to know about it.
 struct Subject<'a> {
     source: &'a str,
     outline: &'a Outline,
@@ -193,9 +194,9 @@ impl Subject<'_> {
         all
     }
 
-    /// Whether the order of two statements does not matter within their process: they use no common
-    /// shared variable, neither assigns a variable that the other uses, and neither calls a
-    /// procedure, which may do more than the text of the call shows.
+    /// Whether the order of two statements does not matter within their process. This is the case
+    /// if they use no common shared variable, neither assigns a variable that the other uses, and
+    /// neither calls a procedure. A procedure may do more than the text of the call shows.
     fn commute(&self, one: &Statement, two: &Statement) -> bool {
         let moves = |statement: &Statement| {
             let roles = matches!(
@@ -337,7 +338,7 @@ impl Program {
 /// Sorts the repairs, the best first, and keeps only some of each kind.
 fn rank(repairs: &mut Vec<Repair>) {
     repairs.sort_by_key(|repair| {
-        // Traces that were not counted are many.
+        // If traces were not counted, there are very many.
         let [before, after] =
             [repair.before, repair.after].map(|count| count.traces.unwrap_or(u64::MAX));
         (
@@ -409,7 +410,7 @@ impl RepairSearch<'_> {
         }
         let (before, counts_before) = self.before?;
         let (after, counts) = behaviours(&changed, &self.options_now(), watch)?;
-        // The file may allow deadlocks, but a change must not introduce any.
+        // Even if the file allows deadlocks, a change must not introduce the first one.
         if counts.deadlocks > 0 && counts_before.deadlocks == 0 {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Changes an order: that of two consecutive statements, including lock acquisitions, or that of
-//! the elements of an array of locks.
+//! Proposes another order: of two consecutive statements, which may acquire locks, or of the
+//! elements of a lock array.
 
 use mazurka_lang::outline::{Role, Statement};
 
@@ -19,7 +19,7 @@ pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
             continue;
         }
         all.extend(by_index(subject, one, two));
-        // Within the process, neither statement may affect the other.
+        // The statements can change places only if neither affects the other within the process.
         if subject.commute(one, two) {
             all.push(swapped(subject, one, two));
         }

@@ -1,5 +1,5 @@
-//! Regions: consecutive statements to be executed without interruption. Locks and `atomic` blocks
-//! both use them.
+//! Regions: consecutive statements that a lock or an `atomic` block can protect. The proposals of
+//! `lock.rs` and `atomic.rs` choose at most one region of each process.
 
 use mazurka_lang::outline::{Block, Role, Statement};
 
@@ -109,7 +109,7 @@ pub(super) fn combinations(
             }
         }
         all.extend(more);
-        // Only the smallest combinations are extended by regions of the next process.
+        // Keep only the smallest combinations before regions of the next process are added.
         all.sort_by_key(|regions| size(regions));
         all.truncate(4 * MOST_COMBINATIONS);
     }

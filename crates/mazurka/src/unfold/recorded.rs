@@ -1,7 +1,8 @@
-//! Nets that start from recorded tests. The unfolding thesis leaves this as future work.
+//! `unfold --from`: builds a net from recorded tests first. The unfolding thesis leaves this as
+//! future work.
 //!
-//! The net does not depend on the tests from which it is built, so recorded tests are run first,
-//! and then the missing ones.
+//! The net does not depend on the tests from which it is built. So the recorded tests are run
+//! first, and then those that are still missing.
 
 use mazurka_core::{ParseScheduleError, Schedule};
 use mazurka_explore::UnfoldFrom;

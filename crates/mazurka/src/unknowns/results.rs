@@ -1,13 +1,13 @@
 //! The results of a program with unknown values: each stored once, and compared after the search.
 //!
 //! A result is what a complete run observes, as terms, and its path condition as a set. It is
-//! stored under fingerprints that do not depend on the table of terms, so the results of several
-//! searches can be put together. The run kept of a result is the one with the fewest steps and,
-//! among these, the least fingerprint of its trace. So neither the results nor their order depend
-//! on the order of the search.
+//! stored under fingerprints that do not depend on a worker's table of terms, so the results of
+//! several workers can be merged. Of all runs with the same result, the one with the fewest steps
+//! is kept; among these, the one whose trace has the least fingerprint. So neither the results nor
+//! their order depend on the order of the search.
 //!
-//! Results are compared in a machine of its own, which makes their runs again, in normal form: what
-//! the solver answers there does not depend on the search, either.
+//! A separate machine makes the kept runs again, in normal form, and compares the results. So the
+//! answers of its solver do not depend on the search either.
 
 use std::collections::hash_map::Entry;
 use std::thread::ThreadId;
@@ -26,8 +26,8 @@ const MOST_COMPARISONS: u64 = 200_000;
 /// What is observed, and the path condition.
 type ResultPrint = (Fingerprint, Fingerprint);
 
-/// The run that is kept of a result. Which of the equivalent schedules it has depends on the
-/// search.
+/// The run that is kept for a result. Its trace is determined, but the search decides which of the
+/// equivalent schedules is stored.
 #[derive(Clone, Debug)]
 struct KeptRun {
     /// The number of its steps, and its trace.
@@ -78,11 +78,11 @@ impl Observer<SymbolicMachine> for Results {
     }
 }
 
-/// What the search of a part of the space leaves.
+/// The results of one part of the search space.
 #[derive(Debug, Default)]
 pub(super) struct PartResults {
     pub results: Results,
-    /// The worker that searched it, with all that it could not decide and all that it asked so far.
+    /// The worker that searched the part, with the doubts and the statistics of its solver so far.
     worker: Option<(ThreadId, Doubts, Statistics)>,
 }
 
@@ -109,7 +109,7 @@ impl Observer<SymbolicMachine> for PartResults {
     }
 }
 
-/// The results of all parts, and how the solvers fared.
+/// The results of all parts, with the doubts and statistics of all solvers.
 #[derive(Debug, Default)]
 pub(super) struct AllResults {
     pub results: Results,
@@ -118,7 +118,7 @@ pub(super) struct AllResults {
 }
 
 impl AllResults {
-    /// Puts parts together, and what this thread has asked besides.
+    /// Merges the results of parts, and adds the doubts and statistics of this thread's machine.
     pub fn of(parts: Vec<PartResults>, here: &SymbolicMachine) -> Self {
         let mut all = AllResults::default();
         let mut asked: FxHashMap<ThreadId, Statistics> = FxHashMap::default();
@@ -140,7 +140,7 @@ impl AllResults {
     }
 }
 
-/// Returns the schedule that all runs have in common that are equivalent to the current one.
+/// Returns the schedule of the normal form of the current run, which all equivalent runs share.
 fn in_normal_form(program: &SymbolicMachine) -> Schedule {
     let (run, processes): (&[Event], _) = (program.whole(), program.processes());
     let order = canonical_order(run, |process| processes.path(process));
@@ -161,7 +161,7 @@ pub(super) struct Comparison {
     pub empty: bool,
     /// Two results that differ for some values.
     pub differ: Option<Pair>,
-    /// Whether some pairs were not compared, or the solver did not know.
+    /// Whether some pairs were not compared, or the solver could not decide.
     pub unsure: bool,
     /// Whether the time was over.
     pub out_of_time: bool,
@@ -181,9 +181,9 @@ impl Results {
         }
     }
 
-    /// Compares results in pairs, up to the first two that differ for some values. `scout` makes
-    /// the runs as the search made them, and `machine` in normal form. `is_over`: whether the time
-    /// is over.
+    /// Compares results in pairs, up to the first two that differ for some values. `scout` repeats
+    /// the runs as they were kept, and `machine` makes them in normal form. `is_over` says whether
+    /// the time is over.
     pub fn compare(
         self,
         machine: &mut SymbolicMachine,
@@ -199,7 +199,7 @@ impl Results {
         if all.iter().all(|(print, _)| print.0 == all[0].0.0) {
             return found;
         }
-        // Results with the same terms are together: they agree.
+        // Results with the same terms are in one class: they agree.
         let mut classes: Vec<Vec<(Observed, Schedule)>> = Vec::new();
         let mut class_of: FxHashMap<Fingerprint, usize> = FxHashMap::default();
         let mut comparisons = 0;

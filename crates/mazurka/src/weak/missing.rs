@@ -1,4 +1,5 @@
-//! Describes the missing synchronisation between two steps that race.
+//! Describes the missing synchronisation between two steps that race, for example a store that
+//! would have to be `release`. `mazurka_core::missing_order` finds it.
 
 use mazurka_core::record::Step;
 use mazurka_core::{MemoryOrder, SyncAction, SyncStep, missing_order};
@@ -13,7 +14,7 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
     at as u32
 }
 
-/// Returns a step as a synchronisation action. A plain access is not one.
+/// Returns a step as a synchronisation action. A plain access synchronises nothing.
 fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     let nothing = SyncAction::Fence {
         releases: false,

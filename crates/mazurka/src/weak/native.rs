@@ -1,8 +1,8 @@
-//! Native programs under rc11.
+//! Explores, runs and replays native programs under the memory model rc11.
 //!
-//! An operating-system process contains one program, so one thread explores and calls the watch
-//! itself. If the search learns something that it needs from the start, it is broken off and
-//! repeated.
+//! An operating-system process can hold only one native program. So one thread explores, and it
+//! calls the watch itself. The search may find out something about the program that it needs from
+//! the start, for example that an access must be an event. It is then broken off and repeated.
 
 use std::ops::ControlFlow;
 
@@ -29,11 +29,11 @@ use crate::Refused;
 use crate::evidence::{enumerate, unexplained};
 use crate::replay::{ReplayProblem, same_steps};
 
-/// The program in this operating-system process, under a model.
+/// The native program of this operating-system process, under a memory model.
 pub(super) struct Native {
     program: WeakProgram,
     memory: Memory,
-    /// Whether a step that did not end was broken off.
+    /// Whether a step was broken off because it did not end.
     out_of_time: bool,
 }
 
@@ -130,7 +130,7 @@ impl<'p> Visitor<&'p mut WeakProgram> for ExecutionVisitor<'_, '_> {
     }
 }
 
-/// The steps of a drawn execution, as far as it continues.
+/// Collects the steps of a drawn execution.
 #[derive(Default)]
 struct DrawnSchedule(Schedule);
 
@@ -183,12 +183,12 @@ impl Native {
         self.out_of_time.then_some(bound)
     }
 
-    /// Returns the run without steps.
+    /// Returns the execution before its first step.
     pub fn before_steps(&mut self) -> Result<DescribedExecution, Refused> {
         self.tell(&Schedule::default())
     }
 
-    /// Repeats some work with the program until the program has learned everything that it needs.
+    /// Repeats some work until it finds out nothing new that it needs from the start.
     fn until_known<R>(
         &mut self,
         mut work: impl FnMut(&mut WeakProgram) -> R,
@@ -201,7 +201,8 @@ impl Native {
                 Some(SearchStop::Restart) => {}
                 // `has_raced` is a bound.
                 Some(SearchStop::Raced) => return Ok(done),
-                // Then the search has a bound, or the work is a single infinite run.
+                // The time is over: the search reports a bound, or the work was a single infinite
+                // run.
                 Some(SearchStop::OutOfTime) => {
                     self.program.start_again();
                     self.out_of_time = true;

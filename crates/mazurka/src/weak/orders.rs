@@ -1,7 +1,7 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than necessary.
 //!
-//! Each answer is found by searches with other orders. `mazurka_memory::orders` selects the orders
-//! to try.
+//! `mazurka_memory::orders` selects orders to try, and each of them is tried by a search of the
+//! program with these orders.
 
 use std::sync::Arc;
 
@@ -105,8 +105,8 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Returns accesses with other orders with which a violated program passes, if a search of at
-    /// most `steps` steps finds them.
+    /// Returns stronger orders of accesses with which a violated program is verified, if searches
+    /// with at most `steps` steps find them.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,
@@ -216,7 +216,8 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         pairs.any(|(access, order)| access.order != *order)
     }
 
-    /// Returns the orders found before a limit was reached; the other orders are open.
+    /// Returns the orders found before a limit was reached. The advice for all other accesses is
+    /// open.
     fn left_open(
         &self,
         stop: NoAnswer,
@@ -241,9 +242,9 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         self.accesses.iter().map(place).collect()
     }
 
-    /// Returns orders with which the program passes and that differ from the written ones at a
-    /// smallest set of places, where they are as weak as possible. Returns `None` if there are no
-    /// such orders.
+    /// Returns orders with which the program is verified. They differ from the written orders at as
+    /// few places as possible, and there they are as weak as possible. Returns `None` if there are
+    /// no such orders.
     fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, NoAnswer> {
         orders::strengthened(&self.places(), &mut |orders| self.passes(orders))
     }

@@ -1,8 +1,9 @@
 //! Searches through the execution graphs of a program, in parts.
 //!
-//! The tree of graphs is cut at a depth with enough parts; this depth depends only on the program.
-//! Workers take the parts in order, and their findings are merged in order, up to the first part
-//! that ends the search. So the number of workers does not affect the result.
+//! `mazurka-memory` explores execution graphs as a tree of choices. The tree is cut at a depth with
+//! enough parts, which depends only on the program. Workers take the parts in order, and their
+//! findings are merged in order, up to the first part that ends the search. So the number of
+//! workers does not affect the result.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,7 +27,8 @@ use crate::Options;
 
 /// The least number of parts of a search, if possible.
 const ENOUGH_PARTS: usize = 64;
-/// The numbers of choice points below which the tree is cut: the first one tried, and the greatest.
+/// The depth at which the tree is cut, in choice points: the first one that is tried, and the
+/// greatest.
 const FIRST_CUT: usize = 8;
 const LAST_CUT: usize = 1000;
 /// Number of executions that are drawn by default, as for interleavings.
@@ -68,7 +70,7 @@ pub(super) struct Answer {
 /// The findings in the executions of a part, apart from their counts.
 #[derive(Default)]
 pub(super) struct SeenExecutions {
-    /// The first complete execution, and the first with another result.
+    /// The first complete execution, and the first that has another result than this.
     finals: Vec<(Fingerprint, Schedule)>,
     observed: FxHashSet<Fingerprint>,
     /// For each execution, the number of times that it was drawn.
@@ -133,13 +135,13 @@ impl Shared {
     }
 }
 
-/// Always false: the watch checks the memory, from another thread.
+/// Always false, because the watch checks the memory from another thread.
 #[cfg(not(target_family = "wasm"))]
 fn is_above(_limit: Option<u64>) -> bool {
     false
 }
 
-/// Whether more memory is used than the limit allows: there is no other thread to check it.
+/// Whether more memory is used than the limit allows. In a browser no other thread checks this.
 #[cfg(target_family = "wasm")]
 fn is_above(limit: Option<u64>) -> bool {
     let used = (core::arch::wasm32::memory_size::<0>() as u64) << 16;
@@ -222,8 +224,7 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for PartVisito
         failure: Failure,
         steps: &dyn Fn() -> Schedule,
     ) {
-        // Started threads are numbered in the order in which they are met, so only their steps
-        // identify them.
+        // The number of a started thread depends on the execution, so only its steps identify it.
         let initial = program.initial_threads();
         let what = match failure {
             Failure::Failed { thread, code } if program.is_failure(thread) => {
@@ -256,7 +257,7 @@ fn print(start: Fingerprint, steps: Schedule) -> Fingerprint {
 impl PartVisitor<'_> {
     /// Returns the findings in the part.
     pub fn shown(self, found: Found) -> PartFindings {
-        // A limit on the length of an execution cuts off only this execution.
+        // A limit on the length of an execution does not end the search.
         let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
         let certain = self.certain || found.given_up.is_some();
         let stopped = found.stopped && !certain;
@@ -390,9 +391,9 @@ impl Question<'_> {
         })
     }
 
-    /// Returns the number of different executions. If threads are started, the number is unknown
-    /// for drawn executions, because started threads are numbered in the order in which they are
-    /// met.
+    /// Returns the number of different executions. If executions are drawn and the program starts
+    /// threads, the number is unknown, because the numbers of started threads differ between
+    /// executions that are the same.
     fn traces(&self, found: &Found, seen: &SeenExecutions) -> Option<u64> {
         match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
@@ -419,7 +420,7 @@ impl Question<'_> {
         shown
     }
 
-    /// Replaces the limits of a part in `bounds` by the limits that the user gave.
+    /// Replaces, in `bounds`, the limits of a part by the limits that the user gave.
     pub fn name_limits(&self, bounds: &mut Vec<Bound>) {
         let limits = &self.options.limits;
         for bound in bounds.iter_mut() {
@@ -590,7 +591,7 @@ pub(super) fn watched<R: Send>(
         last: AtomicUsize::new(usize::MAX),
         memory: budget.left().memory,
     };
-    // Without threads the watch is not called; the engine checks the limits itself.
+    // In a browser there are no threads to call the watch, so the engine checks the limits itself.
     if cfg!(target_family = "wasm") {
         let explored = explore(shared);
         let full = shared.memory.filter(|_| is_above(shared.memory));

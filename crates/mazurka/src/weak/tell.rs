@@ -1,4 +1,5 @@
-//! Describes executions under a weak memory model, step by step.
+//! Describes executions under a weak memory model, step by step: turns the schedules and graphs of
+//! a search into witnesses, and replays recorded runs.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub(super) struct JudgedExecution {
     pub machine: Machine,
 }
 
-/// The steps of a drawn execution, as far as it continues.
+/// Collects the steps of a drawn execution.
 #[derive(Default)]
 struct DrawnSchedule(Schedule);
 
@@ -245,9 +246,9 @@ impl Narrator<'_> {
         Ok(self.schedule(&text.parse()?)?)
     }
 
-    /// Returns a schedule in the form of the engine: the number after a step is an outcome. Started
-    /// processes are numbered in the order in which they are met, so the machine must meet them
-    /// here.
+    /// Returns a schedule in the form of the engine: the number after a step is an outcome. The
+    /// engine numbers started processes in the order in which they start, so this function makes
+    /// the steps with a machine.
     pub fn schedule(&self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         let mut machine = self.machine();
@@ -425,7 +426,7 @@ impl<'a> Walk<'a> {
         self.made.insert((thread.0, index), step);
     }
 
-    /// Returns the value that an access outside the graph reads.
+    /// Returns the value that a racing access reads, which is not part of the graph.
     pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
         if self.graph.knows(loc) {
             self.graph.final_value(loc)
@@ -455,7 +456,7 @@ impl<'a> Walk<'a> {
         Some((loc, memory))
     }
 
-    /// Describes the access of a step. `last` is the write of an update.
+    /// Describes the access of a step. For an update, `last` is its write.
     pub fn access(
         &self,
         event: &Event,
@@ -595,7 +596,7 @@ impl ScheduleNarrator<'_> {
 }
 
 impl DescribedExecution {
-    /// Returns why another step, numbered from 0, is not possible.
+    /// Returns the error for a step, numbered from 0, that is not possible.
     fn misfit(&self, at: usize, process: String, reason: ReplayReason) -> Misfit {
         let machine = &self.machine;
         let name =
@@ -619,7 +620,7 @@ impl DescribedExecution {
             .find(|mishap| mishap.site == site)
     }
 
-    /// Whether a mishap is a failure with no false assumption before it.
+    /// Whether a mishap is a failure without a false `assume` before it.
     fn counts(&self, mishap: &Mishap) -> bool {
         let noted = |failure: &Failure| match failure {
             Failure::Failed { code, .. } => *code == mishap.site,
@@ -671,7 +672,7 @@ impl DescribedExecution {
             }
         }
         let missing = missing(&run.steps, &places);
-        // In a program of several files, the steps have their own places.
+        // If the program has several files, each step shows its own place.
         let one_file = !self.machine.code().source().contains(MARK);
         let place = lines.last().filter(|_| one_file);
         let place = place.map(|&line| self.line(line));

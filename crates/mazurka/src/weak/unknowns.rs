@@ -1,15 +1,16 @@
 //! Programs with unknown values under a weak memory model.
 //!
-//! A condition over unknown values is a decision of the execution graph (decisions.rs of
-//! `mazurka-memory`): an event whose outcomes are the sides that are feasible together with all
-//! other decisions. So a search explores graphs and decisions together, each combination once. A
-//! finding gets values from the solver, and is described as an execution with these values. Such an
-//! execution has no decisions, so its schedule is that of the search, without the decisions.
+//! A condition over unknown values is a *decision* of the execution graph
+//! (memory/src/explore/decisions.rs): an event whose outcomes are the sides that are feasible
+//! together with all other decisions. So a search explores graphs and decisions together, each
+//! combination once. For a finding, the solver gives values, and the finding is described as an
+//! execution with these values. This execution has no decisions, so its schedule is that of the
+//! search without the decisions.
 //!
-//! Terms belong to one solver, so one worker explores. Steps that make a decision in addition to
-//! their access are rejected: those that wait for an unknown value, compare-exchange with one, or
-//! select an element by one. Results are not compared, because two of them may differ for some
-//! values and agree for others.
+//! Terms belong to one solver, so one worker explores. A step must be an access or a decision, and
+//! not both. So steps that wait for an unknown value, compare-exchange with an unknown value, or
+//! select an element by an unknown index are rejected. Results are not compared, because two
+//! results may differ for some values and agree for others.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl Question<'_> {
         self.options.show();
         let witnesses = self.witnesses(&shown, &mut bounds)?;
         if shown.certain && witnesses.is_empty() && bounds.is_empty() {
-            // The finding that stopped the search is not certain in the end.
+            // The finding that stopped the search could not be shown with values.
             bounds.push(Bound::Undecided);
         }
         let (found, seen) = (&shown.found, &shown.seen);
@@ -106,8 +107,8 @@ impl Question<'_> {
         Ok((look.shown(found), doubts()))
     }
 
-    /// Returns the evidence for the findings, each with values. A finding without known values, or
-    /// one that exceeds the range of numbers, is not evidence; then the search was not complete.
+    /// Returns the evidence for the findings, each with values. A finding is left out if no values
+    /// are known or if a number exceeds 64 bits; the search then counts as incomplete.
     fn witnesses(
         &self,
         shown: &PartFindings,
@@ -160,7 +161,7 @@ impl Question<'_> {
         if !given_up.is_empty() {
             return Ok(none(given_up));
         }
-        // With values, processes that the run does not need start, too.
+        // In a concrete execution all processes start, also those that the finding does not need.
         if !machine.start_all() {
             return Ok(none(vec![Bound::Undecided]));
         }

@@ -1,5 +1,5 @@
-//! Every program of the corpus with every algorithm: they must agree with the figures of
-//! `expect.toml`, and so with each other.
+//! Explores every program of the corpus with every algorithm. The results must agree with the
+//! figures of `expect.toml`, and so with each other.
 //!
 //! `corpus.rs` tests the figures themselves, and brute force, which is omitted here.
 
@@ -30,12 +30,13 @@ struct Case {
     discarded: Option<u64>,
 }
 
-/// Whether the algorithm cuts only runs that are equivalent to an earlier one.
+/// Whether the algorithm cuts a run only if the run is equivalent to an earlier one, so that its
+/// number of executions is at least that of traces.
 fn counts_traces(algorithm: Algorithm) -> bool {
     ["sleep", "dpor", "source", "optimal"].contains(&algorithm.name())
 }
 
-/// Programs with more traces are for `optimal` alone.
+/// Programs with more traces than this are explored only by `optimal`.
 const MANY_TRACES: u64 = 10_000;
 
 /// The maximal number of steps. A longer search is cut, and only its findings are compared.
@@ -136,7 +137,8 @@ fn run(job: &Job) -> (Vec<String>, bool) {
             number("discarded", case.discarded, counts.discarded);
         }
     } else {
-        // States are merged, so only their existence can be compared.
+        // The engine merges states, so only the existence of deadlocks and failures can be
+        // compared.
         let any = |count: u64| u64::from(count > 0);
         number("deadlocks", case.deadlocks.map(any), any(counts.deadlocks));
         number("failures", case.failures.map(any), any(counts.failures));

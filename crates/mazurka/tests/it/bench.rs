@@ -1,4 +1,4 @@
-//! The benchmark programs at their smallest sizes.
+//! Runs the benchmark with its programs at their smallest sizes.
 
 use std::ops::ControlFlow;
 

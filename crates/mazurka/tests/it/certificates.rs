@@ -1,5 +1,5 @@
-//! Every verified program of the corpus and the examples that is small enough has a certificate,
-//! which the checker accepts.
+//! Makes a certificate for every verified program of the corpus and the examples that is small
+//! enough. The checker must accept it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn verified_programs_have_a_certificate_that_is_accepted() {
         let checked = certificate::check(&read, &options, &mut quietly());
         let checked = checked.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         assert_eq!(checked.verdict(), Verdict::Verified, "{}", path.display());
-        // Bytes for each step of a tree, or for each state.
+        // The most bytes for each step of a tree, or for each state.
         let each = match made.kind {
             Evidence::Stateless => 4,
             Evidence::Stateful => 64,

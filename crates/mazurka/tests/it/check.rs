@@ -1,4 +1,5 @@
-//! `check` chooses its engine itself; the verdict does not depend on the engine that decides.
+//! Tests `check`, which chooses its engine itself: the verdict does not depend on the engine that
+//! decides.
 
 use std::fs;
 use std::path::{Path, PathBuf};

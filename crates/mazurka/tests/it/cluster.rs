@@ -1,5 +1,5 @@
-//! A search by many machines, without the machines: the tree of parts has the same findings as one
-//! search, and all texts are checked when they are read.
+//! Tests the jobs, orders and results of a search by many computers, in one process: the tree of
+//! parts has the same findings as one search, and wrong texts are refused.
 
 use mazurka::checkpoint::Checkpoint;
 use mazurka::cluster::{Job, JobError, OrderError, Shared, id_of, orders};
@@ -25,7 +25,8 @@ fn the_corpus_is_the_same_as_a_tree_of_parts() {
             let record = program.record();
             // The oracle compares brute force on smaller programs (`parallel` of testkit).
             let naive = algorithm == Algorithm::Naive;
-            // Its few traces have many steps, so small budgets cut it into very many parts.
+            // This program has few traces with many steps, so small budgets would cut it into very
+            // many parts.
             if &*record.file == "fagiani-example5-flips" {
                 continue;
             }

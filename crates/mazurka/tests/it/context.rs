@@ -1,6 +1,6 @@
-//! Table 2 of the paper on context-sensitive DPOR: the executions and the maximal number of stored
-//! states of the programs, by the printed algorithm and by this one. docs/context.md has the
-//! paper's figures.
+//! Tests Table 2 of the paper on context-sensitive DPOR: the numbers of executions and of stored
+//! states, for the algorithm as printed and for the one implemented here. docs/context.md has the
+//! figures of the paper.
 
 use std::path::Path;
 

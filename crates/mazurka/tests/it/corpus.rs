@@ -183,7 +183,8 @@ fn programs_below(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn every_program_states_what_it_is_about() {
     let mut found = Vec::new();
-    // The programs in `litmus` have figures about their graphs.
+    // The programs in `litmus` are not listed here, because their figures are about execution
+    // graphs.
     for part in ["maz", "spin", "../examples"] {
         programs_below(&folder().join(part), &mut found);
     }
@@ -305,7 +306,7 @@ fn word(verdict: Verdict) -> String {
     word.to_owned()
 }
 
-/// Programs over inputs with more traces are for `optimal` alone.
+/// Programs with inputs and more traces than this are explored only by `optimal`.
 const MANY_TRACES: u64 = 10_000;
 
 /// Checks the figures of a large program with inputs.
@@ -461,7 +462,7 @@ fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong
         }
         unfolded
     });
-    // A read that comes too late distinguishes events of a replicated net, but no others.
+    // A read before a write distinguishes events of a replicated net, but not of a contextual one.
     if contextual.record.counts.events > replicated.record.counts.events {
         wrong.0.push("the contextual net is larger".to_owned());
     }
@@ -549,7 +550,7 @@ fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut W
 
 /// Checks that every witness replays, also after it was written to a file and read.
 fn replays(program: &Program, mut record: Record, options: &Options) -> Option<String> {
-    // The last digit of a time may not survive writing and reading.
+    // Writing and reading may change the last digit of a time.
     record.seconds = 0.0;
     if record.witnesses.is_empty() {
         return None;

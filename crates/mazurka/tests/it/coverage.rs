@@ -1,4 +1,5 @@
-//! The reached parts of programs, with every engine, and the warnings about the other parts.
+//! Tests coverage: every engine reaches the same parts of a program, and there are warnings about
+//! the other parts.
 
 use std::fs;
 use std::path::Path;

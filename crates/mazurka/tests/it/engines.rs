@@ -1,4 +1,5 @@
-//! Every engine on the programs of two papers. Creates the table of docs/engines.md.
+//! Runs every engine on the programs of two papers, and compares the counts with the table of
+//! docs/engines.md.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Estimates of the length of a search, for programs of known size.
+//! Tests the estimates of how long a search takes, with programs whose size is known.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! A step claims everything that belongs to it, even parts in another procedure.
+//! Tests that a step claims all of its accesses, also those in another procedure.
 
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 

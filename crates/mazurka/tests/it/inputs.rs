@@ -1,4 +1,5 @@
-//! Programs with inputs, as a user sees them.
+//! Tests the commands on programs with inputs: verdicts, the values that are shown, and what is
+//! left open.
 
 use mazurka::record::{Binding, Kind};
 use mazurka::replay::Recording;
@@ -27,7 +28,8 @@ fn the_inputs_of_example_2_wrap_around() {
     assert_eq!(record.verdict, Verdict::Violated);
     let inputs = pairs(&record.witnesses[0].runs[0].inputs);
     assert_eq!(inputs, [("0#0", "10"), ("0#1", "-858993314")]);
-    // No pair of mathematical integers satisfies this, and no range proves that.
+    // No pair of mathematical integers satisfies this, but the embedded solver, which only decides
+    // ranges, cannot prove it.
     let source = source.replace("input()", "input(int)");
     let options = Options {
         solver: SolverChoice::Embedded.into(),

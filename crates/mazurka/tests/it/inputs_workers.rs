@@ -1,5 +1,5 @@
-//! Searches over inputs by several workers: the record depends on their number only in the time, in
-//! what the solvers were asked and, for searches in parts, in the steps.
+//! Tests searches over inputs by several workers. Only some fields of the record may depend on the
+//! number of workers: the time, the statistics of the solvers, and for searches in parts the steps.
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +24,8 @@ fn without_solver(record: &Record) -> Record {
     }
 }
 
-/// Explores and checks with one worker and with several; returns both records of the former. All
-/// searches have more steps than the first attempt of several workers.
+/// Explores and checks with one worker and with several. Returns the two records of the single
+/// worker. All these searches are so long that several workers cut them into parts.
 fn the_same_for_all(program: &Program) -> [Record; 2] {
     let explored = |jobs: usize| {
         let record = program.explore(Algorithm::Optimal, &with_jobs(jobs), &mut quietly());

@@ -1,4 +1,4 @@
-//! A limit ends the work in time, and the findings so far are reported.
+//! Tests that a limit ends the work in time, and that the findings so far are reported.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ fn a_recorded_run_is_described_as_far_as_it_was_made() {
     assert_eq!(whole.expect("one").permutations.recorded.steps.len(), 20);
 }
 
-/// Parts may be whole executions, without remaining steps.
+/// A part may be a whole execution without any further steps.
 #[test]
 fn the_limit_of_executions_is_exact() {
     // Three writes in any order: 6 traces.
@@ -335,7 +335,7 @@ fn a_long_step_is_broken_off_in_every_search() {
     }
 }
 
-/// A guard beside the search sets a flag when too much memory is in use.
+/// The guard of the command sets a flag when too much memory is in use.
 #[test]
 fn work_before_the_first_step_ends_when_memory_does() {
     let source = "var x: int = 0
@@ -426,4 +426,27 @@ fn permutations_without_memory_show_the_run() {
     assert_eq!(permuted.permutations.recorded.steps.len(), 2);
     assert!(permuted.permutations.any_start.is_none());
     assert_eq!(permuted.record.scope.bounds, [Bound::MemoryLimit(1)]);
+}
+
+/// If an interrupt ends the search by all workers, its findings are the answer: one worker does not
+/// search again.
+#[test]
+fn an_interrupted_search_by_all_workers_is_the_answer() {
+    let program =
+        load("var x: int = 0  process p { for i in 0..9223372036854775807 { x := x + 1 } }");
+    // More steps than those of the attempts that one worker makes before.
+    let many = 450_000;
+    let mut over = false;
+    let mut watch = |progress: &mazurka::Progress| {
+        over |= progress.counts.steps > many;
+        if over {
+            return ControlFlow::Break(Bound::Interrupted);
+        }
+        ControlFlow::Continue(())
+    };
+    let record = program.check(&within(Limits::default()), &mut watch);
+    let record = record.expect("a search");
+    assert_eq!(record.verdict, Verdict::Inconclusive);
+    assert_eq!(record.scope.bounds, [Bound::Interrupted]);
+    assert!(record.counts.steps > many, "{:?}", record.counts);
 }

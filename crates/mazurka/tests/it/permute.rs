@@ -1,4 +1,4 @@
-//! The permutations of the paper's examples, of the errata, and of the whole corpus.
+//! Tests the permutations of runs: of the paper's examples, of the errata, and of the whole corpus.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,7 +105,7 @@ fn example_5() {
     assert_eq!(permutations.branches, [3, 5, 7, 9]);
 }
 
-/// canon(θ0) = θ1, and θ3 with its final state, as in Examples 10 and 11; θ2 is executable only if
+/// Examples 10 and 11: canon(θ0) = θ1, and θ3 has the printed final state. θ2 is executable only if
 /// x is -2.
 #[test]
 fn example_10() {
@@ -128,7 +128,7 @@ fn example_10() {
     assert_eq!(from_minus_two.len(), 7);
 }
 
-/// path(θ1), which is equivalent to θ0, and path(θ3) of Example 7, path(θ2) of Example 11.
+/// The path conditions of Examples 7 and 11: path(θ1), which is that of θ0, path(θ3) and path(θ2).
 #[test]
 fn path_conditions() {
     let conditions = |set: &[(&str, &str)]| {
@@ -239,7 +239,7 @@ fn the_printed_form_repeats_itself() {
     }
     let many = permute(&program("e4-writers-between", &[("N", "16")]), &random(1));
     assert_eq!(many.permutations.executable, 2);
-    // The remaining labels are known, so hardly any prefix is tried in vain.
+    // The search knows the remaining labels, so it tries few prefixes that lead to no permutation.
     assert!(
         many.record.counts.steps < 400,
         "{}",
@@ -360,8 +360,8 @@ fn a_program_without_steps() {
     assert_eq!(permuted.record.counts.final_states, 1);
 }
 
-/// Most steps are made for permutations, and few only find that there is no permutation. With N =
-/// 13, 104 labels are recorded and permuted.
+/// Most steps belong to permutations; few steps only show that there is none. With N = 13, 104
+/// labels are recorded and permuted.
 #[test]
 fn complete_makes_few_steps_in_vain() {
     for (n, traces, most) in [("13", 1, 208), ("14", 2, 1_000), ("15", 4, 6_000)] {

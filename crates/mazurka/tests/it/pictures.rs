@@ -1,4 +1,4 @@
-//! The data from which pictures are drawn: the state graph, the locks and the ends of runs.
+//! Tests the data from which pictures are drawn: the state graph, the locks, and the ends of runs.
 
 use std::collections::BTreeMap;
 use std::fs;

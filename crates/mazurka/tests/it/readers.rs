@@ -1,5 +1,5 @@
-//! Damaged texts: for any program, record, checkpoint or proof, reading it and continuing from it
-//! ends with an answer or an error.
+//! Tests damaged texts. Any program, record, checkpoint, certificate or proof can be read, and
+//! continued from, with an answer or an error as the result, but without a panic.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use mazurka::solving::SolverChoice;
 use mazurka::{Algorithm, Limits, Options, Program, Verdict, quietly};
 use proptest::prelude::*;
 
-// cargo-fuzz calls these functions, too.
+// Shared with the targets of cargo-fuzz.
 #[path = "../../../../fuzz/src/lib.rs"]
 mod fuzzed;
 
@@ -73,7 +73,7 @@ proptest! {
                 _ => {}
             }
         }
-        // It need not show anything, but it must terminate.
+        // The check may accept or reject the bytes, but must end.
         files::certificate(&bytes);
     }
 
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// Whether a text is not an accepted proof, or is the same proof as the original.
+/// Whether the checker refuses a text, or the text is the same proof as the original.
 fn is_refused_or_the_same(text: &str) -> bool {
     let (proof, _) = proof();
     files::proof(text).is_none_or(|mut passes| {

@@ -1,4 +1,4 @@
-//! Stepping by hand: going back restores everything, and the run can be replayed.
+//! Tests stepping by hand: going back restores the whole state, and the run can be replayed.
 
 use std::fs;
 use std::path::Path;
@@ -97,7 +97,7 @@ fn walks_restore_every_state_and_can_be_replayed() {
         let Ok(mut stepper) = program.stepper(&options) else {
             continue;
         };
-        // The walk must be the same wherever the repository is.
+        // The seed must not depend on the folder of the repository.
         let seed = name.rsplit(['/', '\\']).next().map_or(0, str::len);
         walk_at_random(&name, &mut stepper, &mut Random::new(seed as u64));
         let record = stepper.record(&mut quietly()).expect("a run");

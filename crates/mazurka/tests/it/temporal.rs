@@ -1,4 +1,5 @@
-//! Temporal properties: verdicts, runs that show violations, and the answers of other engines.
+//! Tests temporal properties: verdicts, runs that show violations, and the answers of engines that
+//! do not support them.
 
 use mazurka::record::{Kind, Record};
 use mazurka::replay::Recording;
@@ -225,7 +226,8 @@ fn a_changed_run_is_no_evidence() {
         program.replay(&recording, &Options::default())
     };
     assert!(with(Some(1)).is_ok());
-    // The states differ, no step repeats, the run is infinite, or there are too few steps.
+    // In these, the repeated states differ, no step repeats, the run ends although it is infinite,
+    // or there are too few steps.
     for wrong in [Some(0), Some(2), Some(3), None, Some(4)] {
         assert!(with(wrong).is_err(), "{wrong:?}");
     }

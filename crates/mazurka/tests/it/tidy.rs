@@ -1,4 +1,4 @@
-//! The invariants of ARCHITECTURE.md that can be checked in the text.
+//! Tests the invariants of ARCHITECTURE.md that can be read from the text of the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -430,7 +430,7 @@ fn a_second_sentence_is_detected() {
 fn markdown_has_one_sentence_a_line() {
     let mut looked_at = 0;
     for (file, text) in files("", &[".md"]) {
-        // History is not rewritten.
+        // Older entries of the changelog are not rewritten.
         if file == "CHANGELOG.md" {
             continue;
         }
@@ -479,7 +479,7 @@ fn prose_names_the_processes() {
             .collect()
     };
     for (file, text) in files("", &[".rs", ".md"]) {
-        // The rule itself, and history, which is not rewritten.
+        // STYLE.md contains the rule itself, and older entries of the changelog are not rewritten.
         if file == "STYLE.md" || file == "CHANGELOG.md" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Programs with unknown values under weak memory models.
+//! Tests programs with unknown values under weak memory models.
 
 use mazurka::record::Kind;
 use mazurka::replay::Recording;

@@ -1,5 +1,6 @@
-//! Readable witnesses: for every program of the corpus they show the finding, are no worse than the
-//! run that the search found, and have the racing steps marked.
+//! Tests witnesses. For every program of the corpus, a witness shows the finding, is no longer than
+//! the run that the search has found, has no more switches between processes, and marks the racing
+//! steps.
 
 use std::fs;
 use std::path::Path;
@@ -222,7 +223,8 @@ fn steps(witness: &Witness) -> usize {
     witness.runs.iter().map(|run| run.steps.len()).sum()
 }
 
-/// `check` stops at the first violation, which need not be the nearest.
+/// `check` stops at the first violation that it finds. Other violations may be nearer to the
+/// initial state.
 #[test]
 fn check_shows_no_longer_runs_than_explore() {
     let limits = Limits {
@@ -253,7 +255,7 @@ fn check_shows_no_longer_runs_than_explore() {
 
 #[test]
 fn a_shorter_path_is_found_that_the_search_did_not_take() {
-    // Process 0 comes first, and takes the long path to the failure of process 1.
+    // The search runs process 0 first, and so takes the long path to the failure of process 1.
     let source = "var x, n: int = 0
         process { for i in 0..20 { n := n + 1 }; x := 1 }
         process { await x == 1; assert false }

@@ -1,4 +1,4 @@
-//! Workers and checkpoints: the result depends neither on the number of workers nor on
+//! Tests workers and checkpoints: the result depends neither on the number of workers nor on
 //! interruptions.
 
 use std::fs;
@@ -104,8 +104,8 @@ fn the_corpus_is_the_same_for_any_number_of_workers() {
     }
 }
 
-/// The order of the writes decides the result, so there are as many states as traces, too many for
-/// one attempt.
+/// The order of the writes decides the result, so there are as many states as traces. These are too
+/// many for the first attempts of `check`.
 const ORDERS: &str = "
     const N = 8
     atomicity access

@@ -6,8 +6,9 @@
 //! - A decision is added with each outcome that is feasible together with the decisions of the
 //!   graph.
 //! - It is maximal (revisit.rs) iff its outcome is the first that is feasible together with the
-//!   decisions of Previous. When it was added, another outcome may have been the first: decisions
-//!   that preceded it then may be gone, and the prefix of the revisiting write may have others.
+//!   decisions of Previous. This need not be the outcome that was the first when the decision was
+//!   added: earlier decisions may have been removed since, and the prefix of the revisiting write
+//!   may contain others.
 //!
 //! A feasible outcome stays feasible when events are removed, so a revisit needs no query.
 

@@ -1,4 +1,8 @@
 //! Ends of executions: how they are classified, counted and shown.
+//!
+//! An execution ends when no thread can continue, or at a data race. This file decides which
+//! [`Ending`] it has, counts it, stores the first schedule for each [`Failure`], and shows the
+//! execution to the [`Visitor`].
 
 use std::ops::ControlFlow;
 
@@ -90,7 +94,7 @@ pub enum Failure {
     },
     /// Threads wait for ever.
     Deadlock,
-    /// Two accesses, each a thread and the index of its event, are unordered.
+    /// Two accesses are unordered. Each is given by its thread and the index of its event.
     Race {
         /// The location.
         loc: Loc,
@@ -238,8 +242,8 @@ pub trait Visitor<P> {
     /// Called at the end of an execution. Break stops the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
 
-    /// Called when a thread has failed, or two accesses race, after these steps. It is called for
-    /// each execution that continues from there, even though it is the same failure.
+    /// Called when a thread has failed, or two accesses race, after these steps. If several
+    /// executions continue from there, it is called again for each of them.
     fn fails(&mut self, _program: &mut P, _failure: Failure, _steps: &dyn Fn() -> Schedule) {}
 
     /// Called when a limit has cut off an execution that has made these steps.
@@ -269,7 +273,7 @@ impl<P> Visitor<P> for CountOnly {
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Handles the end of an execution: no thread can continue, and no await is parked. Returns
-    /// whether a parked lock can continue after all.
+    /// whether a parked acquisition can be added after all.
     pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
         let parked = self.parked_lock(ThreadId(0)).is_some();
         let parked = parked && self.planted != Planted::NoParkedLocks;
@@ -318,7 +322,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         })?;
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
-                // A race ends an execution before its last choice point is open.
+                // A race ends an execution before the choice point of its last event is on the
+                // stack.
                 self.cut.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }
@@ -407,6 +412,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
+    /// Shows a failure to the visitor, and stores its schedule if the failure is new.
     fn note(&mut self, failure: Failure, schedule: &dyn Fn(&Graph) -> Schedule) {
         if self.is_on_the_way() {
             return;

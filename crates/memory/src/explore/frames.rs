@@ -1,4 +1,9 @@
 //! Choice points: the alternatives for adding the next event, tried one after the other.
+//!
+//! A choice point ([`Frame`]) stores the *mark* of the graph without the event, to go back to, and
+//! the next alternative. The alternatives of a read are the writes that it can read from. Those of
+//! a write are its places in mo, and after these the reads that it can revisit. Writes and places
+//! are numbered by their *position* in mo; the *floor* is the least position that the model allows.
 
 use std::ops::ControlFlow;
 
@@ -23,8 +28,9 @@ pub(super) enum Frame {
 #[derive(Debug)]
 pub(super) struct OpenChoice {
     pub(super) frame: Frame,
+    /// Number of alternatives that have been taken, excluding inconsistent ones.
     pub(super) taken: u32,
-    /// Whether the other alternatives are not to be taken.
+    /// Whether the search must not take the other alternatives.
     pub(super) closed: bool,
 }
 
@@ -40,8 +46,9 @@ impl OpenChoice {
 }
 
 impl Frame {
-    /// Returns the mark of the graph without the event, and without the events that a revisit has
-    /// removed for it.
+    /// Returns the mark of the graph without the event, to which the search goes back before it
+    /// takes another alternative. While a revisit is tried, this is the graph from which the
+    /// revisit has also removed its events.
     pub(super) fn mark(&self) -> usize {
         match self {
             Self::Read(frame) => frame.mark,
@@ -56,7 +63,7 @@ impl Frame {
     }
 }
 
-/// The use of the value of a read.
+/// What a read does with its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reads {
     Load(MemoryOrder),
@@ -123,15 +130,18 @@ impl Reads {
 pub(super) struct ReadFrame {
     mark: usize,
     access: Event,
+    /// What the read does with its value.
     reads: Reads,
+    /// The least position that the read can read from.
     floor: u32,
     /// One more than the next position.
     next: u32,
-    /// Whether to try it as stuck in the end.
+    /// Whether the read is also tried as stuck, after all writes.
     stuck: bool,
-    /// The effects of the values from the first floor on, if the program would have to be run again
-    /// to compute them later.
+    /// The effects of the values at the positions from `first` on. They are stored only if the
+    /// program would have to be run again to compute them later; otherwise the list is empty.
     effects: Vec<Effect>,
+    /// The position that `effects` starts at.
     first: u32,
 }
 
@@ -164,7 +174,7 @@ impl ReadFrame {
         self.effects.get(at as usize).copied()
     }
 
-    /// Restricts it to these positions.
+    /// Restricts the read to these positions.
     pub(super) fn within(self, floor: u32, end: u32) -> Self {
         Self {
             floor,
@@ -178,7 +188,7 @@ impl ReadFrame {
         (self.access.thread, self.access.loc)
     }
 
-    /// Returns the use of the value.
+    /// Returns what the read does with its value.
     pub(super) fn reads(&self) -> Reads {
         self.reads
     }
@@ -189,12 +199,12 @@ impl ReadFrame {
         possible.then(|| self.within(position, position + 1))
     }
 
-    /// Makes it wait for ever.
+    /// Makes the read wait for ever.
     pub(super) fn only_stuck(self) -> Self {
         self.within(0, 0).parked(true)
     }
 
-    /// Sets whether it waits at the end of the execution.
+    /// Sets whether the read is also tried as stuck.
     pub(super) fn parked(self, stuck: bool) -> Self {
         Self { stuck, ..self }
     }
@@ -213,7 +223,8 @@ pub(super) struct WriteFrame {
     pub(super) revisit: Option<Revisit>,
 }
 
-/// The read that is revisited, or the first that may be: reads are examined in the order of slots.
+/// The read that is being revisited, or the next one to examine: reads are examined in the order of
+/// slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Revisit {
     pub(super) read: Slot,
@@ -243,14 +254,14 @@ impl WriteFrame {
     }
 }
 
-/// The locks that are parked when no thread can continue, tried one after the other. The writes
-/// that they could read have been taken, so only revisits follow.
+/// The acquisitions that are parked when no thread can continue, tried one after the other. Other
+/// acquisitions have taken the writes that they could read, so only revisits follow.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,
     /// The next thread to examine.
     next: ThreadId,
-    /// The lock that is being tried.
+    /// The acquisition that is being tried.
     lock: Option<ReadFrame>,
 }
 
@@ -297,6 +308,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
+    /// Adds the next parked acquisition that can read from a write.
     fn advance_locks(&mut self, frame: &mut LocksFrame) -> ControlFlow<(), bool> {
         loop {
             if let Some(lock) = &mut frame.lock
@@ -312,7 +324,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns the first thread from this one on whose lock is parked.
+    /// Returns the first thread, from this one on, that waits for a held lock.
     pub(super) fn parked_lock(&mut self, from: ThreadId) -> Option<(ThreadId, Action)> {
         let mut threads = (from.0..self.graph.threads()).map(ThreadId);
         threads.find_map(|thread| {
@@ -333,6 +345,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         self.add_only(event)
     }
 
+    /// Takes the next write that the read can read from; after these, tries the read as stuck.
     fn advance_read(&mut self, frame: &mut ReadFrame) -> ControlFlow<(), bool> {
         let loc = frame.access.loc;
         while frame.next > frame.floor {
@@ -404,8 +417,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             return ControlFlow::Continue(false);
         }
         if let (true, Effect::Write(value)) = (event.kind.reads_exclusively(), effect) {
-            // Whether it races is checked when it has written: until then the graph may turn out
-            // inconsistent.
+            // Races of the update are checked when it has written: until then the graph may turn
+            // out inconsistent.
             self.urgent = Some((event.thread, value));
             return ControlFlow::Continue(true);
         }
@@ -446,6 +459,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         None
     }
 
+    /// Takes the next place of the write; after these, the next revisit.
     fn advance_write(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
         if frame.revisit.is_none() {
             while let Some(place) = self.next_place(frame) {

@@ -28,29 +28,33 @@
 //!   the stack have removed. Each of these revisits keeps its write for good, so there are at most
 //!   as many of them as writes in an execution.
 //! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
-//!   it are refused at once. Maximality would refuse them too, since the revisited read reads from
-//!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
-//! - *Maximality*: whether the write of a removed read is in Previous is not checked. If it is not,
-//!   then it is removed too, and is not maximal, because the read is in its Previous.
-//! - *Candidates*: of the reads of a location, a write considers only those that read the last
-//!   write in mo that is in its prefix, or a later one: others are not maximal (revisit.rs). So in
-//!   an execution whose threads are in order, pairs of accesses need not be compared.
+//!   it are refused at once. For most reads, maximality would refuse them, too, since the revisited
+//!   read reads from the write. For locks it would not: without the mark two locks would revisit
+//!   each other for ever.
+//! - *Maximality*: the paper also checks that the write of a removed read is in Previous. Here this
+//!   check is left out. A write that is not in Previous is removed too, and it is not maximal,
+//!   because the read is in its own Previous.
+//! - *Candidates*: let w be the last write of the location, in mo, that is in the prefix of the
+//!   revisiting write. Only the reads that read w or a later write are considered: others are not
+//!   maximal (revisit.rs). So if threads access a location one after the other, the work does not
+//!   grow with the number of pairs of accesses.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
 //!   graphs come twice.
 //! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
 //!   outcome is the maximal one.
-//! - *Locks*: a held lock is parked instead of added. A lock that revisits an earlier lock removes
-//!   it, because it cannot read from a lock. Unlocks revisit no lock. When no thread can continue,
-//!   each parked lock is added with the writes that it could have read earlier: only the revisits
-//!   that follow from it are consistent.
-//! - *Awaits*, and updates that wait, are parked while the last write of mo does not satisfy them.
-//!   They read only writes that satisfy them. When no thread can continue, the first parked await
-//!   is added with these writes, and once more as *stuck*, reading the last write. A write at the
-//!   end of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes
-//!   can still revisit it. If at the end a stuck await reads another write than the last of mo, the
-//!   execution is *blocked*: a wasted run.
+//! - *Locks*: the acquisition of a held lock is *parked*: it is not added yet. An acquisition that
+//!   revisits an earlier acquisition removes it, because an acquisition cannot read from another
+//!   one. Unlocks revisit no acquisition. When no thread can continue, each parked acquisition is
+//!   added with the writes that it could have read earlier: only the revisits that follow from it
+//!   are consistent.
+//! - *Awaits*, and updates that wait, read only writes that satisfy them, and are parked while the
+//!   last write of mo does not. When no thread can continue, the first parked await is added with
+//!   these writes, and once more as *stuck*, reading the last write. A write at the end of mo that
+//!   does not satisfy an await revisits it too, and leaves it stuck; other writes can still revisit
+//!   it. If at the end a stuck await reads another write than the last of mo, the execution is
+//!   *blocked*: a wasted run.
 //! - *Races* (rc11) end an execution. Unless there is a race, a plain write has only one place, and
 //!   a plain read only one write to read from.
 
@@ -255,7 +259,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
     }
 
-    /// Ends the search if the program has no executions after all.
+    /// Ends the search if the program has given up.
     fn look_whether_given_up(&mut self) -> ControlFlow<()> {
         self.found.given_up = self.runner.gives_up();
         match self.found.given_up {
@@ -367,14 +371,14 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             && self.runner.action(&mut self.graph, thread) == Action::End
     }
 
-    /// Makes a location known.
+    /// Adds a location with its initial value to the graph, if it is new.
     fn know(&mut self, loc: Loc) {
         let runner = &self.runner;
         let initial = || runner.initial_value(loc);
         self.graph.know_location(loc, initial);
     }
 
-    /// Whether the last write to a lock in mo has acquired it.
+    /// Whether a lock is held: the last write to it in mo has acquired it.
     fn is_held(&mut self, loc: Loc) -> bool {
         self.know(loc);
         self.graph.final_value(loc) != 0

@@ -7,8 +7,9 @@
 //! workers finds the same.
 //!
 //! If a limit ends a search, the stack of choice points says what is unexplored: the number of
-//! alternatives that were taken at each of them. A later search takes the last of these, as on the
-//! way to a part, but leaves the choice points open; then it is where the first one was.
+//! alternatives that were taken at each of them. A later search takes the last of these
+//! alternatives again, as on the way to a part, but leaves the choice points open. Then it is where
+//! the first search ended.
 
 use std::ops::ControlFlow;
 
@@ -55,7 +56,7 @@ pub(super) struct Cut {
     continues: bool,
     /// Whether the execution at the end of the path has been shown.
     pub(super) shown: bool,
-    /// Whether the search has to get on before a limit may end it.
+    /// Whether the search must explore another execution before a limit may end it.
     pub(super) must_get_on: bool,
     /// The number of choice points below which parts are left to other searches.
     depth: Option<usize>,
@@ -236,8 +237,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         ControlFlow::Continue(true)
     }
 
-    /// Forgets the path of a search that continues once it has been taken, but for choice points
-    /// that have no further alternative.
+    /// Clears the path of a search that continues, once the search has taken it. Its last
+    /// `exhausted` choice points have no further alternative, so they are not on the stack.
     fn arrive(&mut self, exhausted: usize) {
         if self.cut.continues && self.frames.len() + exhausted >= self.cut.path.len() {
             self.cut.path.clear();

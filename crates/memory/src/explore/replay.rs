@@ -1,4 +1,8 @@
 //! Replays one execution from its schedule.
+//!
+//! Each step of the schedule names a thread and the outcome of its next action: which write it
+//! reads from, its place in mo, or what it chooses. The step is an error if the thread cannot
+//! continue, or if the model forbids the outcome.
 
 use std::ops::ControlFlow;
 

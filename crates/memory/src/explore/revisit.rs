@@ -1,4 +1,10 @@
 //! Revisits: a write gives its value to a read that was added before it.
+//!
+//! The revisit removes all events that were added after the read, except the prefix of the write.
+//! It is made only if all removed events, and the read, were added *maximally*. For an event, the
+//! *previous* events are those that were added before it, and the prefix of the write. A read is
+//! maximal if it reads the last previous write in mo, and a write if it is the last previous write
+//! in mo and no previous read reads from it. A choice is maximal if it has its first outcome.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -74,7 +80,7 @@ impl Maximality<'_> {
         let event = self.graph.event(slot);
         match event.kind {
             _ if self.planted == Planted::NoMaximality => true,
-            // They are checked last, because that may need a solver.
+            // Decisions are checked last, because that may need a solver.
             Kind::Decision => true,
             Kind::Choice => event.value == 0 || self.planted == Planted::AnyChoice,
             kind if kind.is_read() => self.is_last(event),
@@ -132,9 +138,9 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     }
 
     /// Collects the reads from a slot on that the write may revisit, in the order of their slots.
-    /// The other reads are not maximal, because a write of the prefix is mo-after the write that
-    /// they read; or the write would have no place afterwards, because the update that has taken
-    /// the write it reads stays.
+    /// Other reads are left out for one of two reasons. They are not maximal, because a write of
+    /// the prefix is mo-after the write that they read. Or the write is that of an update and would
+    /// have no place afterwards, because another update that reads the same write would stay.
     fn collect_candidates(&self, write: &Event, from: Slot, candidates: &mut Vec<Slot>) {
         candidates.clear();
         let loc = write.loc;

@@ -619,8 +619,8 @@ impl Graph {
         self.clocks.get_mut(slot, kind)[event.thread.index()] = event.index + 1;
     }
 
-    /// Adds a thread that has ended to the clock of a join. Its end counts as an event, so that an
-    /// event follows its last one in the clock.
+    /// Adds a thread that has ended to the clock of a join. The end of the thread counts as one
+    /// more event after its last one.
     pub(crate) fn join_thread(&mut self, slot: Slot, kind: usize) {
         let child = ThreadId(self.event(slot).loc.0);
         if let Some(tip) = self.tip(child) {
@@ -630,7 +630,8 @@ impl Graph {
         self.clocks.get_mut(slot, kind)[child.index()] = end;
     }
 
-    /// Adds an event to the lists; at an index of mo or of the reads if it was there before.
+    /// Adds an event to the lists. An event that was there before returns to its index `at` in mo
+    /// or among the reads.
     fn link(&mut self, slot: Slot, at: Option<u32>) {
         let event = self.events[slot.index()];
         let thread = &mut self.threads[event.thread.index()];

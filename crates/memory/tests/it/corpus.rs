@@ -10,10 +10,10 @@ use mazurka_lang::{Code, compile, load};
 
 use crate::random_maz::{graphs, interleavings};
 
-/// The maximal number of steps; larger programs are left out.
+/// Programs whose search takes more steps are left out.
 const MOST_STEPS: u64 = 300_000;
 
-/// The programs that can run under memory models.
+/// Returns the programs that can run under memory models.
 fn programs() -> Vec<(PathBuf, Arc<Code>)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut files: Vec<PathBuf> = Vec::new();

@@ -15,7 +15,7 @@ fn counts(program: &Litmus, memory: Memory) -> Counts {
     found.counts
 }
 
-/// The number of complete executions; asserts that there are no others.
+/// Returns the number of complete executions; asserts that there are no others.
 fn complete(program: &Litmus, memory: Memory) -> u64 {
     let counts = counts(program, memory);
     assert_eq!(counts.executions(), counts.complete, "{counts:?}");

@@ -7,7 +7,7 @@ use mazurka_memory::litmus::*;
 /// The first location of the locks, which are separate from the others.
 const LOCKS: u32 = 4;
 
-/// The features of a program. There are few at a time, so that each is used more often.
+/// The features of a program. A program has few of them, so that it uses each more often.
 struct Features {
     locations: u64,
     registers: u64,
@@ -40,7 +40,8 @@ impl Sketch {
         Litmus::new(code).starting(self.started as u32)
     }
 
-    /// Programs with one block less. A thread unlocks only what it holds.
+    /// Returns the programs with one block less, except those in which a thread unlocks what it
+    /// does not hold.
     pub fn smaller(&self) -> impl Iterator<Item = Self> {
         let blocks = |thread: usize| (0..self.threads[thread].len()).map(move |at| (thread, at));
         let all = (0..self.threads.len()).flat_map(blocks);
@@ -71,12 +72,12 @@ fn unlocks_its_own(blocks: &[Vec<Instruction>]) -> bool {
         })
 }
 
-/// A random program.
+/// Returns a random program.
 pub fn sketch(random: &mut Random) -> Sketch {
     sketch_with(random, false)
 }
 
-/// A random program that asks questions about an unknown number.
+/// Returns a random program that asks questions about an unknown number.
 pub fn sketch_with_decisions(random: &mut Random) -> Sketch {
     sketch_with(random, true)
 }

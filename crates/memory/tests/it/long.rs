@@ -8,7 +8,8 @@ use mazurka_memory::{CountOnly, Found, Memory, MemoryOrder, explore, replay};
 
 use MemoryOrder::{Relaxed, SeqCst};
 
-/// Far more than each search takes, and far less than a quadratic one would take.
+/// A time that is far more than each search takes, and far less than a search with quadratic work
+/// would take.
 const PLENTY: Duration = Duration::from_secs(4);
 
 #[track_caller]

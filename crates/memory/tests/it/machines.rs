@@ -1,7 +1,7 @@
 //! sc and tso as machines: interleavings, and interleavings with a store buffer for each thread.
 //!
-//! The axioms of both models are an interpretation; the machines are the definition. Both give the
-//! same final values of registers and memory, including deadlocks.
+//! The machines define the two models, and the axioms of the engine are an interpretation of the
+//! definition. Both must give the same final values of registers and memory, including deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
@@ -50,7 +50,7 @@ fn registers(program: &Litmus) -> Vec<Value> {
 }
 
 impl Machine {
-    /// All outcomes, if there are at most `most` states.
+    /// Returns all outcomes, if there are at most `most` states.
     fn outcomes(program: &Litmus, buffers: bool, most: usize) -> Option<BTreeSet<Outcome>> {
         let threads = program.code().len();
         let mut machine = Self {
@@ -106,7 +106,7 @@ impl Machine {
             }
         }
         for &thread in &state.started {
-            // Visiting other states leaves the program where it is.
+            // `reach` does not run the program, so the program stays in this state.
             for next in self.steps(state, &actions, thread) {
                 moved = true;
                 self.reach(next);
@@ -129,7 +129,7 @@ impl Machine {
         }
     }
 
-    /// The value that a thread sees.
+    /// Returns the value that a thread sees.
     fn value(&self, state: &State, thread: usize, loc: Loc) -> Value {
         let own = state.buffers[thread].iter().rev().find_map(|it| match it {
             Buffered::Store(at, value) if *at == loc => Some(*value),
@@ -140,7 +140,7 @@ impl Machine {
             .unwrap_or_else(|| self.program.initial_value(loc))
     }
 
-    /// The states after a step of a thread.
+    /// Returns the states after a step of a thread.
     fn steps(&self, state: &State, actions: &[Action], thread: usize) -> Vec<State> {
         let id = ThreadId(thread as u32);
         let answer = |value| {
@@ -222,7 +222,7 @@ fn leave(state: &mut State, buffered: Buffered) {
     }
 }
 
-/// The outcomes that the engine finds.
+/// Returns the outcomes that the engine finds.
 fn found(program: &Litmus, memory: Memory) -> BTreeSet<Outcome> {
     let mut outcomes = BTreeSet::new();
     let mut visitor = |end: &mut End<'_, Litmus>| {

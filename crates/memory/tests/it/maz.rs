@@ -10,7 +10,7 @@ use mazurka_memory::{Counts, Memory, Threads, explore};
 
 const MAX_LOCAL: u64 = 10_000;
 
-/// A program of the corpus, with a value for its constant N, if given.
+/// Returns a program of the corpus, with a value for its constant N, if one is given.
 fn code(name: &str, size: Option<u32>) -> Arc<Code> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus");
     let source = std::fs::read_to_string(path.join(format!("{name}.maz"))).expect("a file");

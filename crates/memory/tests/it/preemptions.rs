@@ -36,7 +36,7 @@ fn is_ready(graph: &Graph, slot: Slot, made: &[usize]) -> bool {
     is_made(graph, before, made) && readers.all(|&read| is_made(graph, read, made))
 }
 
-/// The least number of preemptions in an interleaving with these orders.
+/// Returns the least number of preemptions of an interleaving with the orders of a graph.
 fn preemptions(graph: &Graph) -> u32 {
     let threads = graph.threads() as usize;
     let events = |thread: usize| graph.thread(ThreadId(thread as u32));

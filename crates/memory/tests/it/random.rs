@@ -21,7 +21,7 @@ use crate::oracle::{self, Answer, Key, code};
 /// The maximal number of graphs for the oracle.
 const MOST: usize = 20_000;
 
-/// What the engine finds; the error is a graph that it found twice.
+/// Returns what the engine finds; the error is a graph that it found twice.
 pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answer, String> {
     let mut ends: BTreeSet<(u8, Key)> = BTreeSet::new();
     let mut twice = None;
@@ -179,7 +179,7 @@ fn programs_with_decisions_of_the_slice() {
     hunt(1, 300, sketch_with_decisions);
 }
 
-/// The first seed and the number of programs of a long run.
+/// Returns the first seed and the number of programs of a long run.
 fn long_run() -> (u64, u64) {
     let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let seed = variable("MAZURKA_SEED").unwrap_or(1_000_000);

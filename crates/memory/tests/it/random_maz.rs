@@ -18,8 +18,8 @@ const MAX_LOCAL: u64 = 10_000;
 enum Style {
     /// Features that both engines count alike.
     Counted,
-    /// All features: because of updates that do not write, and guards that wait, only results are
-    /// compared.
+    /// All features. Both engines count updates that do not write, and guards that wait,
+    /// differently, so only results are compared.
     Everything,
 }
 
@@ -135,7 +135,8 @@ pub struct Seen {
     pub deadlocked: bool,
 }
 
-/// The results of the engine for graphs under sc; none if a limit was hit or a step does too much.
+/// Returns the results of the engine for graphs under sc; `None` if a limit was hit or a step does
+/// several things.
 pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     let machine = || Machine::new(code.clone(), MAX_LOCAL);
     let mut results = BTreeSet::new();
@@ -191,7 +192,7 @@ impl Observer<Machine> for Ends {
     }
 }
 
-/// The results of Optimal-DPOR; none if a limit was hit.
+/// Returns the results of Optimal-DPOR; `None` if a limit was hit.
 pub fn interleavings(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     let mut machine = Machine::new(code.clone(), MAX_LOCAL);
     let search = Search {
@@ -232,7 +233,7 @@ fn compare(seed: u64, style: Style) -> Seen {
     expected
 }
 
-/// Compares many programs, and asserts that they contain what is compared.
+/// Compares many programs, and asserts that they have the features that are compared.
 fn compare_all(style: Style) {
     let mut all = Seen::default();
     for seed in first_seed()..first_seed() + programs() {
@@ -248,7 +249,7 @@ fn compare_all(style: Style) {
     }
 }
 
-/// The number of programs of each style; `.ci/long` sets more.
+/// Returns the number of programs of each style; `.ci/long` sets more.
 fn programs() -> u64 {
     let asked = std::env::var("MAZURKA_PROGRAMS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(300)

@@ -11,7 +11,7 @@ use mazurka_memory::{
 
 use crate::generate::sketch;
 
-/// Always goes back to the start, and records the order of the answers.
+/// A program that always goes back to the start, and records the order of the answers.
 struct FromTheStart {
     program: Litmus,
     answered: Vec<ThreadId>,
@@ -195,7 +195,8 @@ fn limits_end_the_search() {
     assert!(!found.is_exhaustive() && found.counts.complete == 0);
 }
 
-/// Gives up after a number of answers, those of repeated runs included, and then fails.
+/// A program that gives up after a number of answers, including those of repeated runs, and then
+/// fails.
 struct GivesUp {
     program: Litmus,
     answers_left: u32,

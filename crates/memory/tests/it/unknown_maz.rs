@@ -24,8 +24,9 @@ struct Generator {
 }
 
 impl Generator {
-    /// The initial value of `n` and the inputs of the processes are unknown, each from 0 to 2. Only
-    /// `z` is awaited and exchanged, and it never holds one of them.
+    /// Returns a random program. The initial value of `n` and the inputs of the processes are
+    /// unknown, each from 0 to 2. Only `z` is awaited and exchanged, and it never holds an unknown
+    /// value.
     fn program(seed: u64) -> String {
         let mut generator = Self {
             random: Random::new(seed),
@@ -112,7 +113,7 @@ fn told(ending: Ending, cells: Vec<i64>) -> Result {
 const UNKNOWNS: [&str; 4] = ["n", "0#0", "1#0", "2#0"];
 type Values = [i64; 4];
 
-/// Every valuation of the unknowns that the program has.
+/// Returns every valuation of the unknowns that the program has.
 fn valuations(source: &str) -> Vec<Values> {
     let mut all = vec![[0; 4]];
     let processes = source.split("process {").skip(1);
@@ -132,7 +133,7 @@ fn valuations(source: &str) -> Vec<Values> {
     all
 }
 
-/// The executions with these values.
+/// Returns the executions with these values.
 fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
     let given = UNKNOWNS.into_iter().zip(values.iter().copied());
     let code = Arc::new(code.with_inputs(given));
@@ -152,8 +153,8 @@ fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
     all
 }
 
-/// For each valuation, the executions that it follows in a search for all values; none if a step
-/// does several things.
+/// Searches for all values at once. Returns, for each valuation, the executions whose path it
+/// follows; `None` if a step does several things.
 fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Result>>> {
     let mut all = vec![Vec::new(); values.len()];
     let mut doubts = false;
@@ -173,7 +174,8 @@ fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Res
                 taken = true;
             }
         }
-        // Each execution needs some values, though perhaps none of those that are tried.
+        // Some values must follow the path of each execution, even if none of those that are tried
+        // does.
         let exists = taken || machine.concrete(None).is_some();
         assert!(exists, "an execution that no values take");
         ControlFlow::Continue(())

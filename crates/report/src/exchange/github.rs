@@ -1,4 +1,5 @@
-//! Workflow commands of GitHub Actions: lines that become annotations of a file.
+//! The view as workflow commands of GitHub Actions: lines of output that GitHub shows as
+//! annotations of a file.
 
 use mazurka_core::Verdict;
 use mazurka_core::record::{DiagnosticRecord, MistakesRecord, Record, Severity, Witness};
@@ -8,8 +9,8 @@ use crate::replay_command;
 use crate::shell::flags_of;
 use crate::verdict::title;
 
-/// Returns violations as errors, warnings as warnings, and the verdict as a notice if it is
-/// verified, or as a warning if a bound was hit.
+/// Returns violations as errors and warnings as warnings. The verdict is a notice if the program is
+/// verified, and a warning if a bound was hit.
 pub fn github(record: &Record) -> String {
     let mut text = String::new();
     for witness in &record.witnesses {
@@ -82,7 +83,10 @@ fn diagnosed(file: &str, diagnostic: &DiagnosticRecord) -> String {
     }
     place.push(("title", diagnostic.code.clone()));
     let help = diagnostic.help.iter().map(|help| format!("\nhelp: {help}"));
-    let text = format!("{}: {}", diagnostic.message, diagnostic.label);
+    let mut text = diagnostic.message.clone();
+    if !diagnostic.label.is_empty() {
+        text += &format!(": {}", diagnostic.label);
+    }
     command(level, &place, &(text + &help.collect::<String>()))
 }
 
@@ -100,7 +104,7 @@ fn command(level: &str, properties: &[(&str, String)], text: &str) -> String {
 fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
     let text = text.replace('\r', "%0D").replace('\n', "%0A");
-    // Control characters are replaced by a visible sign, as everywhere.
+    // Other control characters become a visible sign, as in all views.
     text.replace(|c: char| c.is_control() && c != '\t', "\u{FFFD}")
 }
 

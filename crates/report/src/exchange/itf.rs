@@ -1,10 +1,11 @@
 //! The Informal Trace Format, in which Apalache and Quint write counterexamples: the states of one
 //! run (Apalache's ADR 015).
 //!
-//! A record has the last state of a run and the changes of each step, so the states are
-//! reconstructed from the last one backwards. A change names a cell, `queue[1].from`; the variable
-//! is the name without its indices. A name that no state has, such as the number of messages in a
-//! channel, becomes a variable of its own, with the values from the changes.
+//! A record contains the last state of a run and the changes of each step. So the states are
+//! reconstructed backwards from the last one. A change names a cell, such as `queue[1].from`; the
+//! name of the variable is this name without indices. Some names occur only in changes, for example
+//! the number of messages in a channel: each becomes a separate variable with the values from the
+//! changes.
 
 use mazurka_core::record::{ProgramRecord, Run, Step};
 use serde_json::{Map, Value, json};
@@ -12,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::step_file;
 use crate::json as pretty;
 
-/// Returns a run as a trace; if it repeats, `lasso` is the number of steps before those that
-/// repeat.
+/// Returns a run as a trace. If the run repeats its last steps for ever, `lasso` is the number of
+/// steps before these.
 pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
     let states = states(run);
     let vars: Vec<&String> = match states.first() {
@@ -48,7 +49,7 @@ pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
     if let Some(stem) = lasso.filter(|stem| *stem < run.steps.len()) {
         trace["loop"] = json!(stem);
     }
-    // Only maps with keys that are not strings, and non-finite numbers, cannot be written.
+    // Writing cannot fail: all keys are strings, and all numbers are finite.
     pretty(&trace).unwrap_or_default()
 }
 
@@ -58,7 +59,7 @@ fn states(run: &Run) -> Vec<Map<String, Value>> {
     for binding in &run.state {
         state.insert(binding.name.clone(), value(&binding.value));
     }
-    // A name that no state has gets the value of its last change.
+    // A name that occurs only in changes has the value of its last change.
     let steps = run.steps.iter().rev();
     for change in steps.flat_map(|step| step.changes.iter().rev()) {
         if find(&mut state, &change.name).is_none() {
@@ -75,7 +76,7 @@ fn states(run: &Run) -> Vec<Map<String, Value>> {
     states
 }
 
-/// Turns a state into the one before a step.
+/// Turns the state after a step into the state before it.
 fn undo(state: &mut Map<String, Value>, step: &Step) {
     for change in step.changes.iter().rev() {
         if let Some(found) = find(state, &change.name) {

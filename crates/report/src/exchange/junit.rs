@@ -1,8 +1,8 @@
 //! JUnit XML: the properties that were checked, as test cases.
 //!
 //! A suite is one search. Its cases are the kinds of violations that count, then each `cover` and
-//! the refinement. A kind that was found fails. A kind that is still open is an error, because it
-//! was neither found nor excluded; if nothing could be explored, all are errors.
+//! the refinement. The case of a kind that was found fails. The case of a kind that was neither
+//! found nor excluded is an error. If nothing could be explored, all cases are errors.
 
 use mazurka_core::record::{CoverAnswer, MistakesRecord, Record, RefinementAnswer, Witness};
 use mazurka_core::{Kind, Verdict};
@@ -26,7 +26,7 @@ enum CaseOutcome {
 pub fn junit(record: &Record) -> String {
     let mut cases = Vec::new();
     let unknown = scope(record).join("\n");
-    // A cover that is never reached has no run; it has a case of its own.
+    // A witness without a run is a cover that is never reached, which has a case of its own.
     let is_cover = |witness: &Witness| witness.kind == Kind::Property && witness.runs.is_empty();
     let shown: Vec<&Witness> = record
         .witnesses
@@ -66,7 +66,7 @@ pub fn junit(record: &Record) -> String {
         let outcome = match refinement.answer {
             RefinementAnswer::Holds => Some(CaseOutcome::Passed),
             RefinementAnswer::Open => Some(CaseOutcome::Unknown(unknown.clone())),
-            // If there is a case for this kind of violation, it reports the violation.
+            // If there is a case for this kind of violation, that case reports the violation.
             RefinementAnswer::Broken if counted.contains(&Kind::Property) => None,
             RefinementAnswer::Broken => Some(CaseOutcome::Failed(found(Kind::Property))),
         };

@@ -15,7 +15,7 @@ mod plot;
 mod sarif;
 mod sheet;
 
-use mazurka_core::record::{ProgramRecord, Record, Step};
+use mazurka_core::record::{FILES_JOINED_BY, ProgramRecord, Record, Step};
 
 use crate::verdict::hit_bounds;
 use crate::{View, headline};
@@ -30,11 +30,12 @@ pub use sheet::Sheet;
 /// The name of the tool, and its version.
 const TOOL: (&str, &str) = ("Mazurka", env!("CARGO_PKG_VERSION"));
 
-/// Returns the path of a file that a record names, relative to the folder in which Mazurka ran. The
-/// names in a record are relative to the folder of the program. `None` is the file of the program.
+/// Returns the path of a file that a record names, relative to the folder in which Mazurka ran. In
+/// the record, names of included files are relative to the folder of the program. `None` stands for
+/// the file of the program itself.
 fn path_of(program: &ProgramRecord, file: Option<&str>) -> String {
-    // A native program may have several files, and its folder is that of the first.
-    let main = match program.file.split_once(" + ") {
+    // A native program may have several files; its folder is that of the first file.
+    let main = match program.file.split_once(FILES_JOINED_BY) {
         Some((first, _)) => first,
         None => &program.file,
     };
@@ -67,7 +68,7 @@ fn step_file<'r>(program: &ProgramRecord, step: &'r Step) -> (String, &'r str) {
     (path_of(program, file), label.unwrap_or(&step.label))
 }
 
-/// Returns the name of a file to show: standard input has no name.
+/// Returns the name of a file for users, also for standard input.
 fn shown(file: &str) -> &str {
     match file {
         "-" => "stdin",

@@ -1,4 +1,4 @@
-//! A plot of measured numbers: a line for each series, the vertical axis logarithmic.
+//! A plot of measured numbers as SVG: a line for each series, over a logarithmic vertical axis.
 
 use crate::svg::{INK, LINE, MARGIN, TITLE, sheet, text_element};
 

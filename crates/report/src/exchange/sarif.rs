@@ -1,6 +1,6 @@
-//! SARIF 2.1.0: the findings, with the runs that show them as code flows. A run is one thread flow:
-//! the steps of all processes in the order of the schedule, because viewers step through one flow.
-//! Each step names its process and has its number as `executionOrder`.
+//! SARIF 2.1.0: the findings, with the runs that show them as code flows. A viewer steps through
+//! one thread flow at a time. So a run is a single thread flow with the steps of all processes, in
+//! the order of the schedule. Each step names its process, and its `executionOrder` is its number.
 
 use mazurka_core::record::{
     DiagnosticRecord, MistakesRecord, Place, ProgramRecord, Record, Run, Severity, Step, Witness,
@@ -46,8 +46,8 @@ const KINDS: [(Kind, &str, &str); 5] = [
 
 /// Returns the findings and warnings of a search, as a log of one run.
 ///
-/// The verdict is a notification of the invocation, with the bounds that were hit: a log without
-/// results does not prove that there are no violations.
+/// The verdict and the bounds that were hit are a notification of the invocation, because a log
+/// without results does not show that there are no violations.
 pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();
@@ -152,8 +152,8 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
     let message = title(witness);
     let location = match &witness.place {
         Some(place) => at_place(program, place),
-        // The place of a deadlock is where its processes wait; a violation without any place
-        // belongs to the file.
+        // The place of a deadlock is where a process waits. A violation without any place belongs
+        // to the whole file.
         None => match witness.waiting.first() {
             Some(waiting) => {
                 let file = path_of(program, waiting.file.as_deref());
@@ -296,8 +296,8 @@ fn at(file: &str, region: Option<Value>) -> Value {
     json!({ "physicalLocation": physical })
 }
 
-/// Returns a region. Lines and columns are numbered from 1, and a region within one line ends
-/// there.
+/// Returns a region. Lines and columns are numbered from 1. A region with a length lies within one
+/// line.
 fn region(line: usize, column: Option<usize>, length: Option<usize>) -> Value {
     let mut region = json!({ "startLine": line.max(1) });
     if let Some(column) = column {

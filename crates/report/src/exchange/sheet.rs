@@ -1,4 +1,5 @@
-//! Tables for spreadsheets and papers: CSV (RFC 4180), Markdown, LaTeX, and text in columns.
+//! Tables of counts and measurements for spreadsheets and papers, as CSV (RFC 4180), Markdown,
+//! LaTeX, or text in columns.
 
 use mazurka_core::bench::{Benchmark, Measured};
 use mazurka_core::record::Record;

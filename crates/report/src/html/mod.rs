@@ -15,7 +15,7 @@ pub const STYLE: &str = include_str!("view.css");
 /// The script with which a reader steps through a run.
 pub const SCRIPT: &str = include_str!("view.js");
 
-/// A longer source is not shown.
+/// The greatest length of a program that is shown.
 const MOST_SOURCE: usize = 200_000;
 
 /// A picture, and the run of the record that it shows.
@@ -158,8 +158,8 @@ pub fn html(page: &Page<'_>) -> String {
     text
 }
 
-/// Returns the answer in one line. The verdict alone is the answer only if all kinds of violations
-/// count.
+/// Returns the answer in one line. The word of the verdict is enough only if all kinds of
+/// violations count; otherwise the line says more.
 fn verdict_text(page: &Page<'_>, word: &str) -> String {
     let first = |text: &str| text.lines().next().unwrap_or(word).to_owned();
     match page.record.command.as_str() {
@@ -231,8 +231,9 @@ fn listing(source: &str, coverage: Option<&Coverage>) -> String {
     text + "</ol>\n"
 }
 
-/// Returns JSON that ends no script and begins no comment, whatever its strings contain. The
-/// replaced characters occur only in strings, where JSON can write them as escapes.
+/// Returns JSON that can be put into a `<script>` element: whatever its strings contain, it neither
+/// ends the element nor begins a comment. The characters that could do so occur only in strings,
+/// and are replaced by JSON escapes.
 pub(crate) fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

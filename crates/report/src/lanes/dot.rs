@@ -1,4 +1,4 @@
-//! Lanes for Graphviz: a cluster for each process, with steps one below the other.
+//! Draws lanes for Graphviz: a cluster for each process, with its steps one below the other.
 
 use super::{Arrow, Cell, Lanes, Panel, Style};
 use crate::dot::quoted;

@@ -1,7 +1,7 @@
-//! A run as lanes: one for each process, with time running downwards. [`Lanes`] is the picture
-//! without positions: the boxes of each row and lane, their text, the steps between which locks are
-//! held, and under a weak memory model the relations of the execution graph (`relations`). `svg`
-//! and `dot` draw it.
+//! A run as a picture with a lane for each process, in which time runs downwards. [`Lanes`] is the
+//! content of the picture, without positions: the boxes of each row and lane, their text, the steps
+//! between which locks are held, and under a weak memory model the relations of the execution graph
+//! (`relations`). `svg.rs` and `dot.rs` draw it.
 
 mod dot;
 mod model;
@@ -136,7 +136,7 @@ impl Lanes {
         names.map(Name::meaning).collect()
     }
 
-    /// Returns what is not drawn, in a sentence.
+    /// Returns a sentence about what is not drawn, if anything is left out.
     pub fn left_out(&self) -> Option<String> {
         let parts: Vec<String> = self.panels.iter().filter_map(Panel::left_out).collect();
         (!parts.is_empty()).then(|| parts.join("; "))

@@ -1,4 +1,5 @@
-//! The content of the picture: the boxes of each row and lane, and their text.
+//! The content of a picture of lanes: the boxes of each row and lane, and their text. The picture
+//! of a long run leaves out steps in the middle and lanes of less interest.
 
 use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
 
@@ -15,9 +16,9 @@ const BOX_WIDTH: usize = 40;
 /// The part of the picture that shows one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
-    /// Its name among several runs.
+    /// The name of the run, if there are several.
     pub name: String,
-    /// The text before it.
+    /// The text above the run.
     pub notes: Vec<String>,
     pub lanes: Vec<Lane>,
     pub rows: Vec<LaneRow>,
@@ -26,7 +27,7 @@ pub(crate) struct Panel {
     pub arrows: Vec<Arrow>,
     /// How the run ends: whether that is a violation, and the text.
     pub ending: Vec<(bool, String)>,
-    /// For an infinite run: the first and the last row that repeat.
+    /// For an infinite run: the first and the last row of the part that repeats.
     pub repeats: Option<(usize, usize)>,
     /// The numbers of all steps and processes, including those that are not drawn.
     steps: usize,
@@ -59,9 +60,9 @@ pub(crate) struct LaneRow {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub lane: usize,
-    /// Its lines, shortened.
+    /// The lines of the box, shortened.
     pub lines: Vec<(Tone, String)>,
-    /// Its lines in full.
+    /// The lines of the box in full, for a tooltip.
     pub title: String,
     pub style: Style,
     /// Whether the step races with another.
@@ -185,7 +186,8 @@ impl Panel {
         panel
     }
 
-    /// Returns a relation between steps as one between boxes; `None` if one of them is not drawn.
+    /// Returns a relation between two steps as an arrow between their boxes, or `None` if one of
+    /// them is not drawn.
     fn arrow(&self, places: &[usize], relation: Relation) -> Option<Arrow> {
         let place = |at: usize| {
             let row = places[at];
@@ -332,7 +334,8 @@ impl Panel {
         }
     }
 
-    /// Whether a box of the lane shows that the process has halted, or such a box may be left out.
+    /// Whether a box of the lane shows that the process was halted. Also true if such a box may be
+    /// among those that are left out.
     fn is_halted(&self, lane: usize) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         let halts = |cell: &Cell| matches!(cell.style, Style::Failure | Style::Halted);
@@ -430,7 +433,7 @@ fn with_prefix(word: &str, message: &str) -> String {
 }
 
 impl Facts<'_> {
-    /// Returns the style of a step with a mishap: whether it is a failure.
+    /// Returns the style of a step with a mishap, which may be a failure or not.
     fn style(&self, mishap: &str, step: &Step) -> Style {
         let counts =
             |witness: &&Witness| witness.kind == Kind::Failure && witness.message == mishap;
@@ -457,7 +460,8 @@ fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
     lines
 }
 
-/// Returns the status of every process. Older records have it for only some processes.
+/// Returns the status of every process at the end of the run. An older record contains it only for
+/// some processes; the others get one that follows from the witnesses.
 fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
     if !run.processes.is_empty() {
         return run.processes.clone();
@@ -505,7 +509,7 @@ fn drawn_steps(run: &Run) -> Vec<usize> {
     } else {
         0..0
     };
-    // An invariant may be violated in every step.
+    // Only the first failing step is special, because an invariant may be violated in every step.
     let fails = run.steps.iter().position(|step| step.mishap.is_some());
     let special = |at: usize| run.steps[at].racing || fails == Some(at);
     (0..all)

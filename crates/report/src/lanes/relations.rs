@@ -1,8 +1,8 @@
 //! The relations of an execution graph: the write that a read reads from, the order of the writes
 //! to a place, and synchronisation. All of them are derived from the accesses in the record of a
-//! run. In a run each read comes after the write that it reads from. A write lists the earlier
-//! writes that follow it in the modification order, so this order is built by inserting one write
-//! at a time.
+//! run. In the run, each read comes after the write that it reads from. A write in the record lists
+//! the earlier steps whose writes come after it in the modification order. So this order is built
+//! by inserting one write at a time.
 
 use mazurka_core::record::{MemoryStep, Run};
 
@@ -75,7 +75,7 @@ impl Name {
 /// The accesses of a run.
 struct Accesses<'a> {
     run: &'a Run,
-    /// Whether every access acquires and releases.
+    /// Whether every access acquires and releases, as under the model ra.
     all_order: bool,
     /// Whether there is synchronisation at all.
     synchronises: bool,
@@ -182,7 +182,8 @@ impl<'a> Accesses<'a> {
         let Some(acquires) = self.acquires(at, access) else {
             return;
         };
-        // A release sequence: the updates between the releasing write and the read.
+        // Follow the release sequence backwards: from the read through updates to the releasing
+        // write.
         loop {
             let Some(source) = self.of(write).filter(|source| self.is_atomic(source)) else {
                 return;
@@ -199,7 +200,7 @@ impl<'a> Accesses<'a> {
         }
     }
 
-    /// Whether an access orders like an atomic one; locks do.
+    /// Whether an access can synchronise: that of an atomic variable or of a lock.
     fn is_atomic(&self, access: &MemoryStep) -> bool {
         self.all_order || is_lock(access) || access.order != "plain"
     }

@@ -1,6 +1,6 @@
-//! Lanes as SVG. A lane is as wide as its content, and a row as high, so nothing overlaps. The bars
-//! of locks are to the left of the boxes of their lane; locks held at the same time have separate
-//! tracks.
+//! Draws lanes as SVG. A lane is as wide as its content, and a row is as high as its content, so
+//! nothing overlaps. A lock that a process holds is a bar to the left of the boxes of its lane.
+//! Locks that are held at the same time have separate columns, the *tracks*.
 
 use super::{Arrow, Cell, LaneRow, Lanes, LockBar, Panel, Style, Tone};
 use crate::clip;
@@ -121,7 +121,7 @@ fn ink(colour: &str) -> String {
     format!("fill=\"{colour}\"")
 }
 
-/// Lines one below the other, wrapped if they are too long.
+/// A writer of lines, one below the other, which wraps lines that are too long.
 struct Text<'a> {
     letters: usize,
     y: &'a mut f64,
@@ -260,7 +260,7 @@ impl PanelLayout {
             }
             let cells = row.cells.iter();
             let cells: String = cells.map(|cell| self.cell(cell, top, height)).collect();
-            // Pages find the steps of a run by these numbers.
+            // The script of a page finds the boxes of a step by this number.
             text += &match row.number {
                 Some(number) => format!("<g data-step=\"{number}\">{}</g>\n", cells.trim_end()),
                 None => cells,
@@ -335,7 +335,8 @@ impl PanelLayout {
         (curve, inward)
     }
 
-    /// Returns the height at which an arrow meets a box: arrows at one box are spread.
+    /// Returns the height at which an arrow meets a box. The ends of several arrows at one box are
+    /// spread over its height.
     fn height_at(&self, panel: &Panel, at: usize, place: (usize, usize)) -> f64 {
         let meets = |arrow: &Arrow| arrow.from == place || arrow.to == place;
         let own = panel.arrows.iter().enumerate();
@@ -419,7 +420,7 @@ impl PanelLayout {
         };
         let middle = |row: usize| self.rows[row].0 + self.rows[row].1 / 2.0;
         let (left, right) = (MARGIN, MARGIN + RETURN - 10.0);
-        // A single step that repeats needs a loop, too.
+        // If a single step repeats, the line still needs some height to be seen as a loop.
         let bottom = if first == last {
             middle(last) + 10.0
         } else {

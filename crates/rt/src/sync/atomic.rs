@@ -387,7 +387,8 @@ macro_rules! atomic {
                     let this = self.here(world);
                     let old = this.read_failing(world, [success, failure], (verb, place));
                     if old != current {
-                        // It would have failed anyway, which another execution covers.
+                        // The exchange would have failed anyway, and another execution covers that
+                        // failure.
                         world.discard();
                     }
                     return Err(old);
@@ -494,7 +495,7 @@ macro_rules! atomic {
                 let mut old = match world().filter(|world| world.memory.is_some()) {
                     None => self.load(fetch_order),
                     Some(world) => {
-                        // It has the ordering of a failing exchange.
+                        // This read has the ordering of a failing exchange.
                         let this = self.here(world);
                         this.start(world);
                         let initial = this.0.value.load(fetch_order);

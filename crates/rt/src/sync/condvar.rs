@@ -94,8 +94,8 @@ impl Condvar {
         let cell = world.cell(&self.meta, KIND);
         let content = if dirty { wakes::CONTENT } else { 0 };
         if world.memory.is_some() {
-            // It enlists while it holds the mutex: whatever a thread without the mutex does in
-            // between, it could also do directly afterwards.
+            // The thread enlists before it releases the mutex. Whatever a thread without the mutex
+            // does between the two, it could also do directly after the release.
             let pending = Pending::new(None, (KIND, verb), place);
             world.take_turn(cell, MemoryOrder::Relaxed, pending);
             world.enlist_in_turn(cell, wakes::NOTIFY);

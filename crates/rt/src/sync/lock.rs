@@ -39,7 +39,7 @@ pub(super) fn ignore_poison<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the guard in a result of an attempt, likewise; `None` if the lock is held.
+/// Like [`ignore_poison`], for the result of an attempt. Returns `None` if the lock is held.
 pub(super) fn try_ignore_poison<G>(result: TryLockResult<G>) -> Option<G> {
     match result {
         Ok(guard) => Some(guard),

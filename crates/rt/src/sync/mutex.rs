@@ -30,14 +30,15 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     inner: Option<sync::MutexGuard<'a, T>>,
     /// Whether the protected data may have changed.
     dirty: bool,
-    /// Whether the thread was unwinding when it took the lock: then a panic does not poison it.
+    /// Whether the thread was unwinding when it took the lock: then its panic does not poison the
+    /// lock.
     unwinding: bool,
     /// The cell of the lock, if it was taken in a model.
     cell: Option<u32>,
     place: Place,
 }
 
-// SAFETY: a shared guard only shows the data, as with std.
+// SAFETY: as with std, a shared reference to a guard gives only shared access to the data.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 

@@ -139,7 +139,8 @@ impl<T> OnceLock<T> {
         self.get_or_init_with(|_| f())
     }
 
-    /// The same; the function learns whether an earlier one panicked.
+    /// Like [`get_or_init`](Self::get_or_init), but the function learns whether an earlier one
+    /// panicked.
     #[track_caller]
     pub(super) fn get_or_init_with(&self, f: impl FnOnce(&OnceState) -> T) -> &T {
         let this = self.here();

@@ -44,7 +44,8 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     lock: &'a RwLock<T>,
     inner: Option<sync::RwLockWriteGuard<'a, T>>,
     dirty: bool,
-    /// Whether the thread was unwinding when it took the lock: then a panic does not poison it.
+    /// Whether the thread was unwinding when it took the lock: then its panic does not poison the
+    /// lock.
     unwinding: bool,
     cell: Option<u32>,
     place: Place,
@@ -77,13 +78,13 @@ impl Inner {
     }
 }
 
-/// Where readers are counted under a memory model (`weak/readers.rs`): the value of the location
-/// while a thread writes. Otherwise the value is the number of readers.
+/// The value of the lock's location while a thread writes, if readers are counted under a memory
+/// model (`weak/readers.rs`). While no thread writes, the value is the number of readers.
 const WRITTEN: Value = -1;
 
 impl World {
-    /// Takes the lock, for reading if the operation waits for that. Returns whether it did, which
-    /// is always the case if it `waits`.
+    /// Takes the lock, for reading if `pending` waits for read access. Returns whether it did; with
+    /// `waits` it waits until it does.
     fn take_weakly(&self, cell: u32, waits: bool, pending: Pending) -> bool {
         let reads = pending.until == Until::Read(cell);
         if self.readers_are_apart(waits) {
@@ -151,7 +152,7 @@ impl World {
     }
 }
 
-// SAFETY: a shared guard only shows the data, as with std.
+// SAFETY: as with std, a shared reference to a guard gives only shared access to the data.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 

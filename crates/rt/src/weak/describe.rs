@@ -1,8 +1,10 @@
 //! Describes executions under a memory model step by step, and writes their replays.
 //!
 //! After its version, a replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number
-//! after a step counts writes of earlier steps to its location: those newer than what a read sees,
-//! or those that a write precedes. For a choice it is the outcome.
+//! after a step counts writes that earlier steps made to its location: for a read those that are
+//! newer than the write that it reads from, for a write those that it comes before in mo. For a
+//! choice it is the outcome. For example, a read `0.1=1` misses the newest write to its location,
+//! and reads the one before.
 
 use std::fmt::Write;
 

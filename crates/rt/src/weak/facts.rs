@@ -1,8 +1,8 @@
 //! Facts that a search has learned about the program, as text in replays.
 //!
 //! Some accesses are events only if the program does something special, perhaps later or in another
-//! execution. A search that meets this starts again. A replay stops early and would not meet it, so
-//! it lists after its schedule the facts that it must know from the start:
+//! execution. A search that meets this starts again. A replay may end before it meets this. So it
+//! lists after its schedule the facts that it must know from the start:
 //!
 //! | text | what |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `weak=0.1#3` | the count of its weak references is a location |
 //! | `reads=0.1,0.2` | these threads read some `RwLock` |
 //! | `tries` | an `RwLock` is tried or downgraded |
-//! | `wakes=1`, `polls=1`, `failures=1` | how many spurious ones of each kind a thread may meet |
+//! | `wakes=1`, `polls=1`, `failures=1` | how many spurious events of each kind a thread may meet |
 //! | `0.1#0=7` | the first input of thread 0.1 |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
 //! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |

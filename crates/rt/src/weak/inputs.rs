@@ -5,7 +5,7 @@
 //! outcomes as numbers. This file gives them their meaning, and the solver decides what is
 //! feasible. Terms are kept for all executions, so the numbers mean the same in each.
 //!
-//! A reported execution is run with values that take its path. Then nothing is decided. So its
+//! A reported execution runs with concrete values that take its path, so it has no decisions. Its
 //! schedule is that of the search without the decisions, and a replay lists the values as facts:
 //! `rc11: 0 0.1=1; 0#0=7`.
 
@@ -152,7 +152,8 @@ mod known {
                     (from..2).find(|&side| self.possible(sides[side as usize]).is_some())
                 }
                 Question::Value(term, place) => {
-                    // A key that is not searched is the only one.
+                    // If the search found a value whose key is not searched, there is no further
+                    // one.
                     if after.is_some_and(|after| !(0..i64::MAX).contains(&after)) {
                         return None;
                     }

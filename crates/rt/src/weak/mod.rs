@@ -107,7 +107,8 @@ pub(crate) struct BitsRule<'a> {
     initial: u64,
     /// Returns the bits to write in place of the ones read; `None` if it writes nothing.
     change: &'a dyn Fn(u64) -> Option<u64>,
-    /// Bits that it waits to see replaced, if it would otherwise change nothing.
+    /// The bits that a spinning thread has already seen. If the atomic holds them and the operation
+    /// would change nothing, the operation waits for other bits.
     stale: Option<u64>,
 }
 

@@ -179,7 +179,7 @@ impl Chosen {
         if let Some(&at) = self.known.get(&key) {
             return self.orders[at];
         }
-        // One place may have several addresses.
+        // The compiler may give one place of the source several addresses.
         let at = match self.calls.iter().position(|known| known.is(&call)) {
             Some(at) => at,
             None => {
@@ -199,7 +199,8 @@ impl Chosen {
 }
 
 impl World {
-    /// Returns the orderings of an access: as written, or as the search for others has chosen.
+    /// Returns the orderings of an access: those written in the source, or those that the search
+    /// tries instead.
     pub(crate) fn chosen(
         &self,
         does: Ordered,
@@ -219,7 +220,7 @@ impl World {
     }
 }
 
-/// Why a question has no answer.
+/// Why it is not known whether the test passes with some orderings.
 enum NoAnswer {
     /// A limit was reached.
     Limit,
@@ -261,8 +262,8 @@ impl Advisor<'_> {
         Ok(explored.fault.is_none())
     }
 
-    /// Returns the calls that were met, in the order of the source: indices, and what
-    /// can be chosen.
+    /// Returns the calls that were met, in the order of the source: their indices in
+    /// `Chosen::calls`, and which orderings can be chosen for them.
     fn places(&self) -> (Vec<usize>, Vec<OrderedPlace>) {
         self.chosen(|chosen| {
             let mut order: Vec<usize> = (0..chosen.calls.len()).collect();

@@ -1,9 +1,10 @@
 //! A closure as a program of the graph engine. Going back means running it again from the start.
 //!
-//! Most runs are complete when the engine goes back. A run that is not is finished if possible.
-//! Each read gets the last write in mo, which every model admits, so the threads end as in some
-//! execution and drop what they own. Some threads cannot continue, or are about to make a plain
-//! access, which might race. They are abandoned, and what they own is leaked.
+//! Most runs are complete when the engine goes back. If a run is not, its threads first continue to
+//! their ends, as far as possible. Each read gets the last write in mo, which every model admits,
+//! so the threads end as in some execution and drop what they own. Some threads cannot continue, or
+//! are about to make a plain access, which might race. They are abandoned, and what they own is
+//! leaked.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -17,9 +18,9 @@ use crate::builder::Builder;
 use crate::simulate::{RecordedStep, SearchAbort, Stage, Table, diverged};
 use crate::world::{Inner, Life, Until};
 
-/// Number of futile rounds after which a thread is taken to spin for ever.
+/// Number of futile rounds of a thread that runs alone after which it is taken to spin for ever.
 const MAX_FUTILE_ROUNDS: u32 = 200;
-/// Number of accesses after which a thread is taken to spin for ever.
+/// Number of accesses of a thread that runs alone after which it is taken to spin for ever.
 const MOST_STEPS: u32 = 20_000;
 
 /// Number of steps to spend on finishing an abandoned run.

@@ -4,16 +4,17 @@
 //! threads that take it. So an `RwLock` consists of several locks: one for the writers, and one for
 //! each thread that reads. A reader takes its own lock; a writer takes the writers' lock and then
 //! those of all readers. So each way to place the readers between the writers is one execution, and
-//! a reader is ordered after writers alone, as std promises. A thread that reads twice at a time
-//! takes its lock once.
+//! a reader is ordered after writers alone, as std promises. A thread that holds several read
+//! guards at a time takes its lock only once.
 //!
 //! The search learns which threads read: if it meets a new one, it starts again (facts.rs).
 //!
-//! A writer that holds some of the locks and waits for others does not hold the `RwLock`. This
-//! matters only where threads wait for ever. Such a writer would not keep any other thread from
-//! reading, and it is irrelevant which of several writers has come that far. So only those of these
-//! executions count in which no reader waits for the writer, and in which the writer is the first
-//! of the waiting ones ([`WeakProgram::is_covered_wait`]).
+//! A writer that holds some of these locks and waits for another one does not hold the `RwLock`.
+//! The difference shows only in executions in which threads wait for ever. With a real `RwLock`,
+//! such a writer would not keep a reader waiting, and which of several waiting writers has come
+//! that far would make no difference. So an execution with such a writer does not count as a
+//! deadlock if a reader waits for the writer, or if another writer whose name comes first waits for
+//! it ([`WeakProgram::is_covered_wait`]).
 //!
 //! An attempt (`try_read`, `try_write`) would see such a writer, and a `downgrade` has to let other
 //! readers in. In a program that uses one of them, each `RwLock` is one location with the number of

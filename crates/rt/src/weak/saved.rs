@@ -1,8 +1,8 @@
 //! Searches through execution graphs with checkpoints.
 //!
-//! What is saved is the stack of choice points (`mazurka_memory::Unexplored`), so a search goes on
-//! exactly where it was. It is explored in slices of a few seconds, and saved after each. A slice
-//! explores at least one execution, whatever the limits are.
+//! What is saved is the stack of choice points (`mazurka_memory::Unexplored`), so a search
+//! continues exactly where it stopped. The search runs in slices of a few seconds, and is saved
+//! after each of them. A slice explores at least one execution, whatever the limits are.
 
 use std::time::Instant;
 

@@ -62,7 +62,7 @@ pub(super) struct Watch {
     /// Whether executions are drawn at random, so that one may be met again.
     draws: bool,
     pub explored: Explored,
-    /// The rounds after which a loop gives up that seemed to wait for ever.
+    /// If a loop that seemed to wait for ever gives up: the number of rounds after which it does.
     rounds: Option<u32>,
     /// Executions whose results are compared for equal inputs.
     differing_runs: DifferingRuns,

@@ -8,13 +8,14 @@
 //! If the round read several locations, it is a choice which of them is the first to differ. An
 //! execution in which another one differs earlier is discarded, since another choice covers it.
 //!
-//! The first round also includes what the thread read before the loop, which the next round does
-//! not read again. So the chosen location may stay *unread*. Several choices may let a thread
-//! continue like that; the first unread location represents them all. If the thread yields again
-//! and has read only what it knew, that shorter round is the loop. This execution need not
-//! continue, because the choice of one of the shorter round's locations does. Only one question is
-//! left: whether the thread waits there for ever (*hopeless*). The other choice does not answer it
-//! if a location that was read before the loop has changed.
+//! The first round may begin before the loop, and so include locations that the next round does not
+//! read again. If such a location was chosen, it stays *unread*. All choices of unread locations
+//! continue in the same way, so only the choice of the first one continues and the others are
+//! discarded. If the thread yields again after reading nothing new, this shorter round is the loop.
+//! The execution then need not continue, because the choice of a location of the shorter round
+//! covers what follows. It only has to answer whether the thread waits there for ever (the round is
+//! *hopeless*). The other choice answers this too, unless a location that was read before the loop
+//! has changed since.
 //!
 //! Where no thread can continue, such an await is stuck at the last write. The execution counts as
 //! a deadlock only if all locations of the round are as they were read, and if the thread, left
@@ -66,11 +67,12 @@ pub(super) struct Round {
     spun: Vec<SpunLocation>,
     /// The index of the first one that differs.
     chosen: usize,
-    /// Whether the thread has not yet read that one again.
+    /// Whether the thread still has to read the chosen location again.
     open: bool,
     /// Whether this round is explored only to see whether the thread waits for ever.
     hopeless: bool,
-    /// What it read before the loop; only if that has changed does a hopeless round count.
+    /// What it read before the loop. A hopeless round counts only if one of these values has
+    /// changed.
     before: Vec<(u32, Seen)>,
     /// Number of yields.
     pub yields: u32,
@@ -122,7 +124,8 @@ impl Round {
         spun.seen != seen
     }
 
-    /// Whether the chosen location represents all that the round has not read.
+    /// Whether the chosen location is the first that the round has not read: then it represents all
+    /// of them.
     fn represents_unread(&self) -> bool {
         self.spun.iter().position(|spun| !spun.again) == Some(self.chosen)
     }
@@ -136,7 +139,7 @@ impl Round {
         })
     }
 
-    /// Takes the round that ends as the loop.
+    /// Takes the round that is now ending as one whole round of the loop.
     fn shorten(&mut self) {
         let left_out =
             |spun: &&SpunLocation| self.watched.iter().all(|(cell, _)| *cell != spun.cell);

@@ -1,14 +1,15 @@
 //! How threads wait for each other, under a memory model.
 //!
 //! An object that keeps a state in real memory (its waiting threads, the messages of a channel) has
-//! a location whose updates order its operations: the *turns*. The value counts them, and is
-//! negative while a thread holds its turn because it still has to make a choice. The rf of the
-//! turns orders them whatever their memory order, which is the one that the object promises.
+//! a location whose updates order its operations: the *turns*. The value of the location counts the
+//! turns. It is negative while a thread holds its turn because it still has to make a choice. Each
+//! turn reads from the one before it, so rf orders the turns whatever their memory order is. Their
+//! memory order is the one that the object promises.
 //!
 //! A waiting thread enlists in its turn. Then it awaits its token, which the waking thread writes.
-//! The token is released and acquired. Each wait has its own location: two threads that
-//! successively wake one thread need not be ordered, so in a shared location the second token could
-//! come before the first.
+//! The write of the token releases, and the await acquires. Each wait has a location of its own:
+//! two threads that wake one thread, one after the other, need not be ordered, so in a shared
+//! location the second token could come before the first.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 

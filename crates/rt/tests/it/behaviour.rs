@@ -645,8 +645,8 @@ fn choices_and_futures() {
     assert!(found.executions > 1);
 }
 
-/// The step that chooses also names the objects, made at one place, that the threads it starts
-/// are about to use.
+/// One step makes a choice, starts threads, and names the objects that these threads are about to
+/// use. All objects are made at one place.
 #[test]
 fn a_choice_before_objects_are_named() {
     let found = outcomes(|| {

@@ -94,7 +94,7 @@ fn a_small_limit_under_a_memory_model_does_no_harm() {
     let model = || _ = adds(3, 3, Ordering::AcqRel);
     for most in [1, 2, 5, 20, 60, 200] {
         let folder = Folder::new(&format!("cut-{most}"));
-        // One call: a file belongs to its place.
+        // All runs make the same call, because a checkpoint file belongs to the place of the call.
         let run = |most| saving(&folder.0, most).check(model);
         assert!(!run(most).is_complete());
         let second = run(10_000);
@@ -104,7 +104,7 @@ fn a_small_limit_under_a_memory_model_does_no_harm() {
     }
 }
 
-/// Each run of a search under a memory model gets on, however small its limits are.
+/// Each run of a search under a memory model makes progress, however small its limits are.
 #[test]
 fn every_run_gets_on() {
     let model = || assert_eq!(adds(3, 2, Ordering::AcqRel), 6);

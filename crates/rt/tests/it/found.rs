@@ -172,8 +172,8 @@ impl Drop for Reads {
     }
 }
 
-/// The counts of an `Arc` order everything before a reference is dropped before the end
-/// of the last one.
+/// Whatever a thread does before it drops its reference happens before the drop of the last
+/// reference.
 #[test]
 fn arcs_order() {
     let shared = || {
@@ -190,7 +190,7 @@ fn arcs_order() {
         drop(arc);
         handle.join().unwrap();
     });
-    // Not joined before: only the count orders the two.
+    // The thread is not joined first, so only the count orders the two.
     model(move || {
         let (mut arc, handle) = shared();
         while Arc::get_mut(&mut arc).is_none() {
@@ -238,7 +238,7 @@ fn looking_at_a_count_orders_nothing() {
     races(look(false));
 }
 
-/// They behave like std's.
+/// The `Arc`s of this crate behave like std's.
 #[test]
 fn arcs_are_those_of_std() {
     let body = || {

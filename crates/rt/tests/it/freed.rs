@@ -275,7 +275,8 @@ fn a_cell_that_is_used_without_a_reference() {
     assert!(message.starts_with("use after free"), "{message}");
 }
 
-/// A count of references whose decrement is too weak, in what another count keeps alive.
+/// A reference count whose decrement is too weak. It is a part of a value that another count keeps
+/// alive.
 struct Counted(Shared<(AtomicUsize, UnsafeCell<u32>)>);
 
 // SAFETY: as above.

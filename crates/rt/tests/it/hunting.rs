@@ -49,7 +49,7 @@ pub fn with_poison<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
     }
 }
 
-/// Does the same if the lock is free.
+/// Does the same for an attempt. Returns `None` if the lock is held.
 pub fn try_with_poison<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
     match result {
         Ok(guard) => Some((guard, false)),

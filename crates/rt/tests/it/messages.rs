@@ -1,4 +1,4 @@
-//! Messages: their content, and that their commands and tests work.
+//! The messages of failures: what they say, and that the commands and tests that they print work.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
@@ -281,7 +281,7 @@ fn random_schedules_find_it() {
         let again = panic_of(|| replay(lost_update, &schedule_of(&message)));
         assert!(again.contains("an update was lost"));
     }
-    // What is right stays right.
+    // A correct program passes, and the sample is not complete.
     let summary = Builder::new().check_random(|| assert_eq!(1, 1), 7);
     assert_eq!((summary.executions, summary.is_complete()), (7, false));
 }
@@ -704,7 +704,7 @@ fn the_panic_is_at_the_line_of_the_call() {
     use std::panic::{Location, catch_unwind};
     use std::sync::{Arc, Mutex, PoisonError};
     let places: Arc<Mutex<Vec<(String, u32)>>> = Arc::default();
-    // Others panic too, meanwhile.
+    // Other tests may panic at the same time.
     let (seen, before) = (places.clone(), std::panic::take_hook());
     std::panic::set_hook(Box::new(move |info| {
         let place = info.location().map_or((String::new(), 0), |place| {

@@ -30,7 +30,8 @@ fn verdict(check: impl FnOnce() -> Checked) -> Result<Checked, String> {
     })
 }
 
-/// Takes a place, and puts a value there (Herlihy and Wing's queue, bounded and without waiting).
+/// Herlihy and Wing's queue, bounded and without waiting: a put reserves a place, and then stores
+/// its value there.
 struct SlotQueue {
     slots: [AtomicUsize; 4],
     last: AtomicUsize,
@@ -342,7 +343,7 @@ fn a_thread_that_stops_does_not_stop_others() {
     assert!(wrong.contains("stops for good"), "{wrong}");
 }
 
-/// It waits for a held lock, or for another operation.
+/// The thread waits for a held lock, or for another operation.
 #[test]
 fn a_thread_that_waits_for_another_is_stuck() {
     let wrong = verdict(|| queue().no_thread_stuck_while_others_stop([[Op::Put(1)], [Op::Take]]));

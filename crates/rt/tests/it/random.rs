@@ -62,7 +62,8 @@ struct Shared {
     /// All made at one place.
     slots: Vec<AtomicU32>,
     threads: std::sync::Mutex<Vec<Option<Thread>>>,
-    /// All threads, where starting one is an event that others may precede.
+    /// The handles of all threads, if `Unpark` must know all of them. A thread that runs early then
+    /// waits until all threads are started.
     started: Option<OnceLock<Vec<Thread>>>,
 }
 

@@ -34,7 +34,7 @@ macro_rules! with {
             static LAZY: LazyLock<String> = LazyLock::new(|| "lazy".to_owned());
 
             $($root)*::thread_local! {
-                /// With words.
+                /// A doc comment is accepted.
                 pub static LOCAL: Cell<u32> = const { Cell::new(1) };
                 static TEXT: RefCell<String> = RefCell::new("text".into())
             }
@@ -305,7 +305,7 @@ macro_rules! with {
 
 with!(with_std, std);
 with!(with_us, mazurka_rt);
-// With its own statics.
+// The code within a model has statics of its own.
 with!(within_a_model, mazurka_rt);
 
 #[test]

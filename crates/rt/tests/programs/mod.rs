@@ -1,5 +1,5 @@
-// Programs whose executions are counted: by `tests/counts.rs` under this crate, and by the peers'
-// benchmark (`peers/`) under others as well. The final joins and asserts are part of them.
+// Programs whose executions are counted: by `tests/it/counts.rs` under this crate, and by the
+// peers' benchmark (`peers/`) under others as well. The final joins and asserts are part of them.
 //
 // To be included where `sync` and `thread` are those of the tool. (A macro would make all objects
 // at one place, and objects made at one place have to be distinguished.)

@@ -522,8 +522,8 @@ fn locks_in_opposite_orders() {
 }
 
 /// A loop of Rust code reads in each round, so it may read a write before another one overwrites
-/// it. That is one more sequence of reads for each order of the writes than the model has, whose
-/// await reads once.
+/// it. The await of the published model reads only once. So for each order of the writes the loop
+/// has one more sequence of reads.
 #[test]
 fn spin_loops_that_are_stuck() {
     let program = || {

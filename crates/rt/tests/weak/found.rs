@@ -596,7 +596,7 @@ fn orderings_that_do_not_exist() {
     });
 }
 
-/// It is explored which of two threads drops the last reference, and its destructor
+/// Either of two threads may drop the last reference. Both cases are explored, and the destructor
 /// sees everything.
 #[test]
 fn the_last_of_two_references() {

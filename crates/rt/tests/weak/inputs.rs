@@ -114,7 +114,7 @@ fn values_are_choices() {
     assert_eq!(sorted(inputs.results), sorted(choices.results));
 }
 
-/// The message is missed, and then only 7 is wrong.
+/// Fails for the input 7, but only if the thread sees the flag and misses the message.
 fn missed() {
     let [mine, theirs] = pair();
     let other = thread::spawn(move || {

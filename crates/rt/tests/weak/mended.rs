@@ -182,8 +182,8 @@ impl Drop for Loud {
     }
 }
 
-/// A panic drops a reference before the thread with the other one is joined. The search learns from
-/// this, and its replay knows it.
+/// A panic drops a reference before the thread with the other one is joined. The search learns
+/// something from this, and the replay is told what it learned.
 #[test]
 fn a_panic_drops_a_reference() {
     let body = || {

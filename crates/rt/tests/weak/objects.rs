@@ -1,5 +1,6 @@
-//! Objects against their specifications under a memory model. Operations are ordered by what
-//! happens before a call, through the object or through what a client could do.
+//! Objects against their specifications under a memory model. One operation comes before another if
+//! its end happens before the other's call, through the object or through something that a client
+//! could do.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

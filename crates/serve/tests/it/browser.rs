@@ -1,4 +1,4 @@
-//! A browser for tests: Debian's chromium and its driver.
+//! Controls a browser for tests: Debian's chromium, through its driver.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -231,7 +231,8 @@ impl Page {
     /// Presses Tab until this element has the focus.
     pub async fn tab_to(&self, selector: &str) {
         for _ in 0..80 {
-            // Not by `keys`: a file field reads the keys as a file name.
+            // Press Tab by an action, and not by `keys`: a file field would read the keys as a file
+            // name.
             let tab = KeyActions::new("keys".to_owned())
                 .then(KeyAction::Down { value: '\u{e004}' })
                 .then(KeyAction::Up { value: '\u{e004}' });

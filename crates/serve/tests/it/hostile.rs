@@ -1,4 +1,4 @@
-//! Hostile programs, links and records are shown as text, or refused.
+//! Tests that the page shows hostile programs, links and records as text, or refuses them.
 
 use mazurka_serve::Settings;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! HTTP requests as bytes, so that invalid ones are possible, too.
+//! Sends HTTP requests as bytes, so that invalid requests are possible as well.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! The server's answers and refusals.
+//! Tests the answers and refusals of the server over HTTP.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -425,7 +425,8 @@ fn no_request_raises_the_limit_of_memory() {
         most_memory: 1 << 20,
         ..Settings::new(command)
     });
-    // Every process of the command exceeds this limit from the beginning.
+    // The limit of the server is so small that every process of the command exceeds it from the
+    // beginning.
     let source = "var x: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + i } }";
     let options = json!({"memory-limit": "8G", "time-limit": "60s", "keep-going": true});
     let found = answer(&post(

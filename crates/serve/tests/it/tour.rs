@@ -1,4 +1,4 @@
-//! The page in a browser: the actions of a user, and what is shown.
+//! Tests the page in a browser: the actions of a user, and what the page shows.
 //!
 //! The tests use the page that `page/build` makes, with the command as WebAssembly, and the page of
 //! `mazurka serve`. Without a browser they print that they were skipped.

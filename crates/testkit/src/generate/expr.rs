@@ -1,4 +1,4 @@
-//! Expressions and places.
+//! Generates expressions, and places to assign to.
 
 use super::{Generator, Scope};
 use crate::tree::{Expr, Type};

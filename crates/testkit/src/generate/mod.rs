@@ -1,4 +1,5 @@
-//! Random programs: well typed, always terminating, small enough for brute force.
+//! Generator A: random programs that are well typed, always terminate and are small enough for
+//! brute force. Generators B ([`crate::mutate`]) and C ([`crate::swarm`]) make others.
 //!
 //! No paper. There are few variables, so that processes conflict; flags are toggled, so that guards
 //! close and open again; locks are taken in any order, so that there are deadlocks. Every loop is

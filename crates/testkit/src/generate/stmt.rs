@@ -1,4 +1,4 @@
-//! Statements.
+//! Generates statements.
 
 use super::{Generator, Scope};
 use crate::tree::{Expr, Spawned, Stmt, Type};

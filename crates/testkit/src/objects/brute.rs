@@ -8,7 +8,7 @@ use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
 /// The findings of brute force about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether some order explains each history.
+    /// Whether each history is explained by some order of its calls.
     pub linearizable: bool,
     /// Whether there is a state in which no client can continue and some client waits in an
     /// operation.
@@ -245,8 +245,8 @@ impl Search<'_> {
         explained
     }
 
-    /// Whether some extension of `order` explains the history. An explanation has all calls that
-    /// have returned, and any of the others.
+    /// Whether some extension of `order` explains the history. An explanation contains all calls
+    /// that have returned, and any number of the others.
     fn orders(&self, history: &[HistoryCall], order: &mut Vec<usize>) -> bool {
         let complete =
             (0..history.len()).all(|at| history[at].result.is_none() || order.contains(&at));

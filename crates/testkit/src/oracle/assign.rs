@@ -1,4 +1,4 @@
-//! Code for assignments and `let`.
+//! Compiles assignments and `let`.
 
 use super::ast::{Expr, Init, Place, Ty};
 use super::code::Instr;

@@ -1,4 +1,4 @@
-//! Code for children, locks and arguments.
+//! Compiles `spawn` and `join`, `lock` and `unlock`, and the arguments of calls.
 
 use super::ast::{Child, Expr, Place};
 use super::code::Instr;

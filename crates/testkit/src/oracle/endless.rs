@@ -5,7 +5,7 @@
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
-/// The continuations that are possible after some statements, each with whether it is possible.
+/// Which continuations are possible after some statements.
 #[derive(Clone, Copy)]
 struct Continuations {
     /// The next statement.
@@ -14,8 +14,8 @@ struct Continuations {
     nothing: bool,
     /// The statements themselves, in an endless loop.
     itself: bool,
-    /// In order: the statement after the enclosing loop, its next round, the statement after the
-    /// call.
+    /// By `break`, `continue` and `return`: the statement after the enclosing loop, the next round
+    /// of that loop, and the statement after the call.
     broken: bool,
     again: bool,
     returned: bool,
@@ -30,7 +30,7 @@ impl Continuations {
         again: false,
         returned: false,
     };
-    /// A path that ends here: a failure, or a call that other paths make irrelevant.
+    /// No continuation: a failure, or a recursive call, which adds no way out (see `after_all`).
     const DEAD_END: Continuations = Continuations {
         next: false,
         ..Continuations::NEXT

@@ -374,7 +374,8 @@ impl Explorer<'_> {
         Ok(all)
     }
 
-    /// Whether runs with the same inputs end alike; `None` if there are too many to compare.
+    /// Whether runs with the same inputs end alike, as in [`Truth::deterministic`]. The outer
+    /// `None` means that there are too many runs to compare.
     fn deterministic(&self) -> Option<Option<bool>> {
         if self.ends.is_empty() {
             return Some(None);

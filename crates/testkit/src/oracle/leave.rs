@@ -1,4 +1,5 @@
-//! `break`, `continue` and `return` end the guards and atomic blocks that they leave.
+//! Compiles `break`, `continue` and `return`, which also end the guards and atomic blocks that they
+//! leave.
 
 use super::ast::Kind;
 use super::code::Instr;

@@ -215,7 +215,8 @@ fn stmt(this: &Stmt, depth: usize, out: &mut String) {
     }
 }
 
-/// A statement within a guard or a choice; in parentheses if it is a guard, choice or guarded loop.
+/// Prints a statement within a guard or a choice, in parentheses if it is a guard, choice or
+/// guarded loop.
 fn inside(inner: &Stmt, depth: usize, out: &mut String) {
     let nested = matches!(
         inner.kind,

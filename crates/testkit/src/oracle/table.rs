@@ -1,4 +1,5 @@
-//! The processes of a state. A state shares those that did not change with the state before.
+//! The processes of a state. A step copies only the processes that it changes; the states before
+//! and after it share the others.
 
 use std::ops::Index;
 use std::rc::Rc;

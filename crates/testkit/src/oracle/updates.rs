@@ -76,8 +76,8 @@ impl Parser {
 }
 
 impl Compiler {
-    /// The reads of the index and of the arguments belong to the step of the update. Under
-    /// `atomicity access` they are steps before it, in this order.
+    /// Compiles an update. The reads of its index and of its arguments belong to its step. Under
+    /// `atomicity access` they are separate steps before it, in this order.
     pub(super) fn update(
         &mut self,
         kept: Option<&Kept>,

@@ -1,4 +1,4 @@
-//! Generator C: swarm generation, from docs/language.md alone.
+//! Generator C: swarm generation. It was written from docs/language.md alone.
 //!
 //! Each batch of seeds gets a random subset of the features and a random shape. A feature that is
 //! rare overall is common in some batch, and so are combinations of rare features. Programs are

@@ -5,7 +5,7 @@
 use super::{Maker, Name, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 
-/// A term over an unknown number, and its value for the value that was picked.
+/// A term over an unknown number, and what it evaluates to if the number has the picked value.
 struct Term {
     term: Expr,
     value_of_term: i128,
@@ -72,7 +72,8 @@ impl Maker {
         binary(op, term, Expr::Num(than))
     }
 
-    /// Returns a condition that no value satisfies, which a single comparison does not show.
+    /// Returns a condition that no value satisfies: it compares one term twice, and the two
+    /// comparisons contradict each other.
     fn contradiction(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term {
             term,

@@ -2,8 +2,8 @@
 //!
 //! Processes use their number only for comparisons, as subscripts and as values, in every way that
 //! the language has. A third of the programs have a *fault*: a statement that orders numbers,
-//! calculates with them, or treats one process differently. In other programs, a variable for a
-//! process initially holds the number of a process.
+//! calculates with them, or treats one process differently. In other programs, a variable that
+//! holds a process has the number of a certain process as its initial value.
 
 use crate::Rng;
 

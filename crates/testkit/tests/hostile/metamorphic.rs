@@ -147,7 +147,8 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
         Expr::Not(one) | Expr::Neg(one) | Expr::Pick(_, one) => only(one, shared),
         Expr::Bin(_, one, other) => only(one, shared) && only(other, shared),
         Expr::If(one, two, three) => [one, two, three].iter().all(|e| only(e, shared)),
-        // Choices and inputs are named by their order. A call does not change it, but they stay.
+        // Choices and inputs are named by their order. Moving them into a procedure would not
+        // change the order, but they are not moved.
         Expr::Choose(..) | Expr::Input(_) | Expr::Len(_) => false,
     }
 }

@@ -1,5 +1,5 @@
-//! Sends and receives claim different ends of a channel. This tests which steps are independent
-//! then, and counts traces by a method that does not use claims.
+//! Sends and receives claim different ends of a channel. The tests check which steps are
+//! independent as a result, and count traces by a method that does not use claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

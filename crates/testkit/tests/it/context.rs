@@ -134,8 +134,8 @@ fn as_printed_it_loses_a_state_of_each_program_of_the_erratum() {
     }
 }
 
-/// Steps that commute where they are made: there is one execution. The number of cut runs doubles
-/// with each process, while the number of traces is multiplied.
+/// All steps commute, although they claim one variable, so there is one execution. The n-th process
+/// about doubles the number of cut runs, but it multiplies the number of traces by n.
 #[test]
 fn commuting_steps_have_one_execution() {
     for n in 3..=7u32 {

@@ -400,7 +400,7 @@ fn explored_in_parts(
     sure.then(|| (found, seen.into_iter().map(|all| all.shown).collect()))
 }
 
-/// Whatever the number of parts and of workers; and no trace is in two parts.
+/// The number of parts and of workers does not matter, and no trace is in two parts.
 #[test]
 fn parts_find_what_brute_force_finds() {
     let config = Config {
@@ -505,7 +505,7 @@ fn orders_that_differ_for_some_inputs_are_both_tried() {
     }
 }
 
-/// Nine of ten decisions of the thesis's Pairs need no SAT solver.
+/// Nine of ten decisions of Pairs, a program of the thesis, need no SAT solver.
 #[test]
 fn the_solver_is_no_bottleneck() {
     let text = include_str!("../../../../corpus/maz/thesis-pairs/program.maz");

@@ -272,7 +272,8 @@ fn a_conditional_index_is_not_constant() {
     assert_eq!(truth.failures.len(), 1, "{truth:?}");
 }
 
-/// Whether such a step waits depends on the input, which the oracle does not remember.
+/// Whether the step waits depends on its input. The oracle does not remember inputs, so it gives no
+/// answer.
 #[test]
 fn a_step_that_waits_for_some_inputs_is_not_supported() {
     let text = "

@@ -53,8 +53,8 @@ fn context_as_printed_loses_a_final_state_of_the_erratum() {
 
 #[test]
 fn dependence_by_what_was_touched_is_caught() {
-    // Judged by its own relation, which gives fewer traces, and on the programs where it matters:
-    // with steps of several paths, and nothing that waits.
+    // The engine is judged by its own relation, which gives fewer traces. The programs are those
+    // where the relation matters: steps have several paths, and nothing waits.
     let settings = Hunt {
         dependence: Dependence::Touched,
         config: Config {

@@ -157,7 +157,7 @@ fn the_run_to_the_only_final_state_is_that_of_one_worker() {
     }
 }
 
-/// The release of a lock is sufficient alone, even if the lock is not held.
+/// It is enough to explore the release of a lock alone, even if the lock is not held.
 #[test]
 fn a_release_is_explored_alone() {
     let text = "lock m

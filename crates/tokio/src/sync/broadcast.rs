@@ -105,7 +105,7 @@ struct Slot<T> {
 }
 
 struct State<T> {
-    /// The messages with the last positions.
+    /// The most recent messages. The last of them is at position `next - 1`.
     slots: VecDeque<Slot<T>>,
     capacity: usize,
     /// The position of the next message.

@@ -1,4 +1,5 @@
-//! `tokio::sync`. Each operation is one step on its object; the loop that polls a task waits.
+//! `tokio::sync`. Each operation is one step on its object. An operation never waits itself: the
+//! loop that polls its task does.
 
 mod barrier;
 pub mod broadcast;

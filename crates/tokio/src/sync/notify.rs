@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// Notifies one task, or the next one that waits.
+    /// Notifies the task that has waited longest, or leaves a permit.
     fn notify_one(&mut self) -> Option<Waker> {
         let Some((ticket, waker)) = self.queue.pop_front() else {
             self.permit = true;
@@ -74,7 +74,7 @@ impl State {
 }
 
 impl Notify {
-    /// Makes one that is not notified.
+    /// Makes an object without a notification.
     #[track_caller]
     pub fn new() -> Self {
         Self::const_new()
@@ -97,7 +97,8 @@ impl Notify {
         }
     }
 
-    /// Waits for a notification. [`Notify::notify_waiters`] counts from this call on.
+    /// Waits for a notification. Every later call of [`Notify::notify_waiters`] counts, even one
+    /// that comes before the future is polled.
     #[track_caller]
     pub fn notified(&self) -> Notified<'_> {
         let (notify, place) = (self.here(), Location::caller());
@@ -110,7 +111,8 @@ impl Notify {
         }
     }
 
-    /// Notifies the task that has waited longest, or the next one that waits.
+    /// Notifies the task that has waited longest. If no task waits, the next one that does is
+    /// notified.
     #[track_caller]
     pub fn notify_one(&self) {
         let state = &self.here().state;

@@ -239,7 +239,7 @@ impl ChildTasks {
     pub fn await_ends(&self, place: Place) {
         for member in self.all(place) {
             member.await_end(place);
-            // It may have started tasks before it noticed its cancellation.
+            // The task may have started others before it noticed its cancellation.
             member.children().abort_all(place);
             member.children().await_ends(place);
         }
@@ -309,7 +309,8 @@ impl<'a> TaskStart<'a> {
             thread: Mutex::default(),
             children: ChildTasks::new(Some(id)),
         });
-        // In a model no other thread reads the list before this one makes its next step.
+        // In a model no other thread reads the list before this one makes its next step, so adding
+        // to it needs no step.
         let member: Member = std::sync::Arc::new(core.clone());
         parent.members.peek(|(_, members)| members.push(member));
         let thread_state = TaskThread {
@@ -323,7 +324,7 @@ impl<'a> TaskStart<'a> {
         JoinHandle::new(core)
     }
 
-    /// TaskStart a task.
+    /// Starts a task.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -334,7 +335,7 @@ impl<'a> TaskStart<'a> {
         self.start(move |thread_state| thread_state.poll_to_the_end(future))
     }
 
-    /// TaskStart a thread for a blocking function.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F, T>(self, f: F) -> JoinHandle<T>
     where

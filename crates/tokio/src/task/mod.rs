@@ -20,7 +20,7 @@ pub use self::set::JoinSet;
 use crate::drive::{self, Place};
 use crate::runtime::{Handle, on_current_thread, task_id};
 
-/// TaskStart a task in the runtime of this thread.
+/// Starts a task in the runtime of this thread.
 ///
 /// # Panics
 ///
@@ -34,7 +34,7 @@ where
     Handle::current().spawn(future)
 }
 
-/// TaskStart a thread for a blocking function.
+/// Starts a thread for a blocking function.
 ///
 /// # Panics
 ///

@@ -49,7 +49,8 @@ impl Finished {
     }
 }
 
-/// Tasks that are awaited in the order in which they end. If it is dropped, they are cancelled.
+/// Tasks that are awaited in the order in which they end. If the set is dropped, they are
+/// cancelled.
 pub struct JoinSet<T> {
     tasks: BTreeMap<u64, JoinHandle<T>>,
     next: u64,
@@ -92,7 +93,7 @@ impl<T: 'static> JoinSet<T> {
         abort
     }
 
-    /// TaskStart a task in the runtime of this thread.
+    /// Starts a task in the runtime of this thread.
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
@@ -102,7 +103,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_on(task, &Handle::current())
     }
 
-    /// TaskStart a task in a runtime.
+    /// Starts a task in a runtime.
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
@@ -117,7 +118,7 @@ impl<T: 'static> JoinSet<T> {
         })
     }
 
-    /// TaskStart a thread for a blocking function.
+    /// Starts a thread for a blocking function.
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
@@ -127,7 +128,7 @@ impl<T: 'static> JoinSet<T> {
         self.spawn_blocking_on(f, &Handle::current())
     }
 
-    /// TaskStart a thread for a blocking function, in a runtime.
+    /// Starts a thread for a blocking function, in a runtime.
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where

@@ -1,5 +1,5 @@
-//! The excluded parts of ABS: the time of the machine, deployment, foreign code, schedulers and
-//! `ABS.Meta`. Each has a message that names it.
+//! Reports the parts of ABS that Mazurka does not explore: the clock of the computer, deployment,
+//! foreign code, schedulers and `ABS.Meta`. Each has a message of its own.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

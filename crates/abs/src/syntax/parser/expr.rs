@@ -1,4 +1,4 @@
-//! Expressions.
+//! Parses expressions, by precedence climbing.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -54,7 +54,8 @@ impl Parser<'_> {
             self.next();
             let right = self.nested(|parser| parser.operators(binds))?;
             let span = left.span.to(right.span);
-            // A chain becomes a tree whose depth is the length of the chain.
+            // A chain such as `a + b + c` becomes a tree that is as deep as the chain is long, so
+            // its length is limited.
             chain += 1;
             if chain > super::MAX_NESTING {
                 return self.nested_too_long(span);

@@ -1,4 +1,5 @@
-//! Feature models: the features that a product may combine, and the values of their attributes.
+//! Parses feature models, which say which features a product may combine and which values their
+//! attributes may have.
 
 use num_bigint::BigInt;
 

@@ -1,4 +1,4 @@
-//! Modules and their declarations.
+//! Parses modules and their declarations.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -237,7 +237,8 @@ impl Parser<'_> {
             return Err(self.wanted("the name of a function"));
         }
         let type_parameters = self.type_parameters()?;
-        // `def List<B> map<A, B>(fn)(List<A> l)`: names without types are functions.
+        // In `def List<B> map<A, B>(fn)(List<A> l)` the first list has names without types: these
+        // are functions.
         let names_only = self.is("(") && matches!(self.peek_at(1), TokenKind::Name(_));
         let no_names = self.is("(") && self.is_at(1, ")") && self.is_at(2, "(");
         let functions = if names_only || no_names {

@@ -31,7 +31,8 @@ pub(crate) struct Parser<'a> {
     at: usize,
     nesting: usize,
     ignore_time: bool,
-    /// Whether a delta or a product line is in curly brackets: then it belongs to a module.
+    /// Whether deltas and product lines are in curly brackets, as in older versions of ABS. They
+    /// then belong to a module.
     old_deltas: bool,
     mistakes: Vec<Diagnostic>,
     variability: Variability,
@@ -150,7 +151,7 @@ impl Parser<'_> {
             return Ok(span);
         }
         let found = self.peek().describe();
-        // A missing sign is reported after the previous word.
+        // A missing `;`, bracket or comma is reported right after the previous word.
         let missing = matches!(word, ";" | ")" | "]" | ",");
         let at = if missing {
             Span {
@@ -310,7 +311,7 @@ impl Parser<'_> {
                 .label(format!("more than {MAX_NESTING} levels"))
                 .help("give parts of it names: functions, methods, variables");
             let reported = self.mistake(mistake);
-            // Nothing that follows would make sense.
+            // Skip the rest of the file, because reports about it would make no sense.
             self.at = self.tokens.len() - 1;
             return Err(reported);
         }

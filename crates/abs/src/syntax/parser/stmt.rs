@@ -1,4 +1,4 @@
-//! Statements.
+//! Parses statements.
 
 use super::excluded::Excluded;
 use super::{Parsed, Parser};
@@ -72,7 +72,7 @@ impl Parser<'_> {
                 "return" => {
                     self.next();
                     if self.is(";") {
-                        // `return;` is not ABS, but its meaning is clear.
+                        // The grammar of ABS has no `return;`, but its meaning is clear.
                         StmtKind::Return(Expr {
                             kind: ExprKind::Construct(
                                 crate::syntax::ast::Name {

@@ -1,4 +1,4 @@
-//! Traits, deltas, product lines and products.
+//! Parses traits, deltas, product lines and products.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -30,7 +30,7 @@ impl Parser<'_> {
             if delta.old {
                 delta.within = within;
             }
-            // Excluded features are reported where the delta is applied.
+            // The excluded parts of ABS in a delta are reported only if the delta is applied.
             let found = self.mistakes.split_off(before);
             let (left_out, wrong) = { found.into_iter() }.partition(|m| m.code.starts_with("A03"));
             delta.left_out = left_out;

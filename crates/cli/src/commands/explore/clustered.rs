@@ -1,4 +1,6 @@
-//! `explore --cluster`: other machines explore the parts of a search.
+//! `explore --cluster`: other computers explore the parts of a search. This process coordinates
+//! them: it implements the [`Plan`] of the crate `cluster` with the jobs and results of
+//! `mazurka::cluster`.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -143,7 +145,7 @@ fn coordinate_search(
         coordinate(&server, &search, &mut plan, &mut watch_search)
     })?;
     if let (Err(Error::Connect { .. }), Some(bound)) = (&ended, bound) {
-        // There was no server, so no search can be continued.
+        // No server was reached, so there is nothing that a later command could continue.
         let record = plan.sum.record(Some(bound), start.elapsed());
         return Ok((record, Vec::new()));
     }
@@ -178,7 +180,7 @@ fn read(shared: &Shared, result: &[u8]) -> Result<Checkpoint, String> {
 
 impl Plan for Results<'_> {
     fn root(&self) -> Vec<u8> {
-        // Every worker refuses an order that cannot be written.
+        // Writing an order cannot fail in practice; workers would refuse an empty one.
         self.shared.root().text().unwrap_or_default().into_bytes()
     }
 

@@ -1,5 +1,9 @@
 //! The search on which context-sensitive DPOR is built and whose runs it cuts: `source`, or
 //! `optimal` with its wakeup trees.
+//!
+//! Both keep the current execution with its races, and the states on the path with their backtrack
+//! sets. The trait [`Base`] has what context-sensitive DPOR asks of them: which processes a state
+//! still has to run, adding processes to it, and cutting a run.
 
 use mazurka_core::{Event, Execution, ProcessId};
 
@@ -10,7 +14,8 @@ use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
-/// The order in which processes are tried, given the index of each by name; the least comes first.
+/// Ranks a process, given its index in the order of names; the process with the least rank is tried
+/// first.
 pub(crate) type Rank<'a> = &'a dyn Fn(usize, ProcessId) -> (u32, usize);
 
 /// The interface of this search. States are numbered by their depth.
@@ -38,7 +43,7 @@ pub(crate) trait Base<S: Set> {
     /// Removes the last state; its step is about to be undone.
     fn leave(&mut self, event: &Event);
 
-    /// Whether another process must be run from the last state, after one was run.
+    /// Whether another process must be run from the last state, from which one has been run.
     fn has_more(&self) -> bool;
 
     /// Whether a process sleeps in a state or has been run from it.
@@ -50,7 +55,7 @@ pub(crate) trait Base<S: Set> {
     /// Returns the processes of a state that are ready, awake and outside its backtrack set.
     fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId>;
 
-    /// Adds these idle processes to the backtrack set of the last state.
+    /// Adds the idle processes that satisfy `who` to the backtrack set of the last state.
     fn want<E: Execution>(&mut self, program: &E, who: impl Fn(ProcessId) -> bool);
 
     /// Whether a process can be run from the last state, from which no process has been run.
@@ -62,8 +67,8 @@ pub(crate) trait Base<S: Set> {
     /// Whether several processes could be the next to run from the last state.
     fn is_contested(&self) -> bool;
 
-    /// Runs a process from the last state, and no other process from it. The process is awake and
-    /// has not been run from the last state.
+    /// Chooses a process to be the only one that is run from the last state. It must be awake, and
+    /// must not have been run from there.
     fn take_only(&mut self, process: ProcessId) -> Option<ProcessId>;
 
     /// Returns the process to run next from the last state. `rank` decides between several
@@ -84,7 +89,7 @@ pub(crate) trait Base<S: Set> {
     /// Called where a run is cut.
     fn cut<E: Execution>(&mut self, program: &E);
 
-    /// Marks the events that conflict with a step that could follow a cut.
+    /// Marks these events of the run, which conflict with a step that could follow a cut.
     fn mark_rivals(&mut self, events: &S);
 
     /// Estimates the finished fraction of the search.

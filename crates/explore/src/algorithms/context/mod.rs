@@ -21,12 +21,11 @@
 //! conflicts with p, `look_around` makes the steps and compares.
 //!
 //! When a step p races with an earlier event e, a sleep sequence is stored with the state E' before
-//! e: p with its past, and e. The state after e and p, in the order in which they were made, is
-//! stored with it: as a sum of parts ([`Meter`]), more precisely as the difference from the sum of
-//! E'. If another run makes the steps of the sequence and reaches that state, it is *cut*:
-//! everything after that state has been explored. A critical section is swapped with the one before
-//! it as if each were one step, because acquisitions of a lock always race and their order seldom
-//! matters.
+//! e: p with its past, and e. The sequence also stores the state that this run has reached after p.
+//! It stores this state as a sum of parts ([`Meter`]), more precisely as the difference from the
+//! sum of E'. If another run makes the steps of the sequence and reaches that state, it is *cut*:
+//! everything after that state has been explored. Two critical sections of a lock are swapped as if
+//! each were one step, because acquisitions of a lock always race and their order seldom matters.
 //!
 //! # Why nothing is lost
 //!
@@ -35,39 +34,43 @@
 //!
 //! - A sequence is followed only when the search has finished E'.e, so that a cut run ends in a
 //!   state that was finished before.
-//! - At a cut, every event that conflicts with a possible future step of some process (and is not
-//!   in its program past) adds enough processes to the backtrack set of its state ([`Wants`]).
+//! - At a cut, take each event d that conflicts with a possible future step of some process and is
+//!   not in the program past of that process. Enough processes are added to the backtrack set of
+//!   the state before d ([`Wants`]).
 //! - After a false `assume` no events are swapped, because whether a failure counts depends on its
 //!   past.
 //!
 //! The proof covers steps that need not wait. Locks and guards are treated as in `source`, and the
-//! futures of a cut include waiting steps. Tests, not a proof, show that this is enough: on the
-//! corpus and on tens of thousands of random programs, with all switches
-//! (testkit/tests/it/context.rs). The same tests check that the language keeps the promises of
-//! `Promises::future`, `Semantics::cell` and `Semantics::process`. Two states with the same sum
-//! count as one state; `stateful` computes the probability of such a collision.
+//! futures of a cut include waiting steps. That this is enough is tested, not proved: on the corpus
+//! and on tens of thousands of random programs, with all options (testkit/tests/it/context.rs). The
+//! same tests check that the language keeps the promises of `Promises::future`, `Semantics::cell`
+//! and `Semantics::process`. Different states with the same sum count as one state; `stateful`
+//! computes the probability of such a collision.
 //!
 //! # Where it deviates
 //!
-//! - The repair of E1 (make the last step of a sequence, analyse its races, then cut) is included;
-//!   the futures make it provable. The futures cannot be left out here, because the last step of a
-//!   sequence may be the only one that is run from a state: the corpus has `found-context-future`.
+//! - The repair of E1 is included: the last step of a sequence is made and its races are analysed,
+//!   and then the run is cut. This repair alone is not enough, because the last step of a sequence
+//!   may be the only one that is run from a state: `found-context-future` in the corpus is an
+//!   example. So the cut also considers the possible future steps (see above), which makes the
+//!   repair provable.
 //! - A sequence has only the steps that happen before p, not all between e and p: the others are
 //!   independent of the swapped steps. So sequences are short, and equal ones are recognised. Their
 //!   steps may be made in any order.
 //! - *Anticipating*: if the last step of a sequence is independent of everything that other
 //!   processes may still do, no other process is run there. The step itself is made, to check that
-//!   it leads to the expected state. *Guiding*: lines 3 and 5, not line 10.
+//!   it leads to the expected state.
+//! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
 //! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
 //!   `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
-//! - `traces` is unknown. `deadlocks` and `failures` count the met ones: fewer than other engines
-//!   count, but 0 only if there are none.
+//! - The number of traces is unknown. `deadlocks` and `failures` count only those that were met.
+//!   These may be fewer than other engines count, but they are 0 only if there are none.
 //! - Only one worker explores, because a part of the space would not know the explored states of
 //!   another part.
 //!
-//! A step costs more than in `source`: the sum is updated, the sequences that the step touches are
-//! changed, and the others are copied. In states where a run is cut or ends, only the sum is
-//! updated. A step does not change the sequences that it neither touches nor depends on.
+//! A step costs more than in `source`: the sum is updated, the sequences that contain the step or
+//! depend on it are changed, and the others are copied. In states where a run is cut or ends, only
+//! the sum is updated.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
@@ -141,7 +144,8 @@ pub(crate) struct Context<S, B> {
     meter: Meter,
     sequences: Sequences,
     wants: Wants,
-    /// The states of the run that may have a process outside the backtrack set.
+    /// The states of the run that may have an idle process: one that is ready, awake and outside
+    /// the backtrack set.
     open: S,
     /// The steps of the run.
     made: Vec<SequenceStep>,
@@ -149,9 +153,11 @@ pub(crate) struct Context<S, B> {
     discards: usize,
     /// Whether the last state has been met or can be reached from a state that has been met.
     known: bool,
-    /// The positions of the sequence that is being made, kept to reuse the allocation.
+    /// The positions, in the run, of the steps of the sequence that is being built; kept to reuse
+    /// the allocation.
     places: Vec<usize>,
-    /// The positions of its steps that happen after the first event, kept for the same reason.
+    /// The positions of those of its steps that happen after the earlier event of the race; kept
+    /// for the same reason.
     after: Vec<usize>,
     lengths: ProcessLengths,
     claims: Claims,
@@ -192,7 +198,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         self.base.leave(event);
     }
 
-    /// Adds processes to backtrack sets because of the steps that could follow a cut.
+    /// Adds processes to backtrack sets of earlier states, because of the steps that could follow
+    /// the cut at the current state.
     #[inline(never)]
     fn futures(&mut self, program: &impl Execution) {
         // Nothing is run from the last state.
@@ -211,7 +218,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
                     self.base.mark_rivals(&rivals);
                 }
                 rivals.keep_all(&self.open);
-                // A state's wants were added while some process was outside its backtrack set.
+                // Only a state with an idle process can get a want. If it has wants already, it had
+                // such a process when they were added.
                 let (base, wants, open) = (&self.base, &mut self.wants, &mut self.open);
                 for_each(&rivals, |at| {
                     if wants.has(at) || base.idle(at).next().is_some() {
@@ -243,6 +251,7 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         for_each(&rivals, |first| self.start_sequence(first, last));
     }
 
+    /// Starts the sequence for the race of the event at `first` with the last event.
     fn start_sequence(&mut self, first: usize, last: usize) {
         // Line 12 of the paper: a sequence is not needed if its first step will not be made from
         // there again.

@@ -48,6 +48,7 @@ pub(crate) struct Printed<S> {
     added: Vec<usize>,
     /// The number of sequences that start in the states of the run.
     stored: usize,
+    /// The greatest value of `stored` so far.
     most_stored: usize,
     claims: Claims,
     future: Claims,

@@ -3,9 +3,9 @@
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
 //! states after it. If a step of the sequence is made, it is removed from the sequence. If a step
 //! outside the sequence is made and is independent of all remaining steps, it adds the same amount
-//! to the expected final sum as to the current sum. Any other step *suspends* the sequence: when it
-//! continues, the expected sum is computed by making the rest of the sequence first and then the
-//! steps made since the suspension.
+//! to the expected final sum as to the current sum. Any other step *suspends* the sequence. When a
+//! later step continues it, the expected sum is computed on a [`Trip`](super::trip::Trip): the rest
+//! of the sequence is made first, and then the steps made since the suspension.
 //!
 //! The order of the steps does not matter. It matters only that all of them have been made and
 //! which state they lead to. So a sequence is a set of steps, with an order in which they can be
@@ -25,8 +25,8 @@ use crate::relations::catalogue::{Catalogue, single};
 pub(super) const MOST_STEPS: usize = 64;
 /// Limit on the number of sequences that start from one state.
 const MOST_SEQUENCES: usize = 256;
-/// A sequence is discarded if it is suspended for more steps than this, or if more steps of it
-/// remain.
+/// A suspended sequence is discarded when its remaining steps and the steps since its suspension
+/// are more than this.
 const MOST_AHEAD: u32 = 32;
 
 /// A step of a sequence.
@@ -54,6 +54,7 @@ impl SequenceStep {
         }
     }
 
+    /// Whether an event repeats the step: it has the same outcomes and the same claims.
     fn is(&self, event: &Event, claims: u32) -> bool {
         let values = event.outcomes.iter().map(|outcome| outcome.value);
         self.claims == claims && self.outcomes.iter().copied().eq(values)
@@ -70,7 +71,8 @@ struct Sequence {
     places: Vec<usize>,
     /// The sequence with all of its steps remaining.
     whole: Followed,
-    /// Whether the states themselves have been compared, and differed.
+    /// Whether the states at the end of the sequence have been compared, not only their sums, and
+    /// differed.
     compared: bool,
 }
 
@@ -86,7 +88,7 @@ pub(super) struct Followed {
     left: u64,
     /// Number of remaining steps.
     length: u32,
-    /// The process of the first remaining step.
+    /// The process that makes the first remaining step.
     first: ProcessId,
     /// The processes of the remaining steps, as bits; several processes may share a bit.
     processes: u64,
@@ -122,8 +124,8 @@ impl Followed {
         self.length
     }
 
-    /// Whether the sequence is not suspended, or suspended only for a few steps, when the search
-    /// leaves a state of depth `from`.
+    /// Whether to hand the sequence down from the state at depth `from`: it is not suspended, or
+    /// its remaining steps and the steps since its suspension are few.
     #[inline]
     fn is_worth_while(&self, from: usize) -> bool {
         self.since == NEVER || self.length + (from as u32 - self.since) < MOST_AHEAD
@@ -182,6 +184,7 @@ pub(super) struct Sequences {
     followed: Vec<Followed>,
     /// For each state, the index of its first sequence in `followed`.
     starts: Vec<usize>,
+    /// The suspended sequences that the last step may continue; they have not been examined yet.
     resumable: Vec<SuspendedSequence>,
     /// The suspended sequences that the last step has continued.
     continued: Vec<Followed>,
@@ -189,6 +192,7 @@ pub(super) struct Sequences {
     mismatched: Vec<Followed>,
     /// Whether a sequence handed down to the last state may have a single step left.
     single: bool,
+    /// The greatest number of sequences stored at any time.
     most: usize,
 }
 
@@ -365,8 +369,8 @@ impl Sequences {
         followed.is_worth_while(from).then_some(followed)
     }
 
-    /// Returns the suspended sequences that the last step continues: first those that it completes,
-    /// then those that were suspended last.
+    /// Returns the suspended sequences that the last step continues: first those that it completes;
+    /// among the others, those that were suspended last come first.
     pub fn resumable(&mut self) -> Vec<SuspendedSequence> {
         let mut resumable = std::mem::take(&mut self.resumable);
         resumable.sort_by_key(|suspended| {
@@ -575,6 +579,7 @@ fn conflict(
 pub(super) struct ProcessLengths {
     /// The length of each process, and the round in which it was entered.
     all: Vec<(u32, u32)>,
+    /// Only lengths that were entered in this round are valid.
     round: u32,
 }
 

@@ -1,4 +1,7 @@
 //! Trips: steps that are made to find out which state they lead to, and then taken back.
+//!
+//! A trip leaves the current run at some state, makes other steps from there, and compares the
+//! state that they lead to. At the end it returns to the end of the run.
 
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
@@ -16,6 +19,7 @@ pub(super) struct Trip<'a, E> {
     run: usize,
     /// The depth of the state at which the trip left the run.
     at: usize,
+    /// Number of steps of the trip so far.
     steps: u64,
 }
 

@@ -2,8 +2,8 @@
 //! run because of steps that could follow a cut.
 //!
 //! A step that could follow a cut is treated like a guarded step. The run does not contain the
-//! step, so a process that was run earlier and conflicts with it covers only the sequences that
-//! start with that process (`inherited`). docs/proofs/context.md proves that this is enough.
+//! step. So a process that was run earlier and conflicts with the step covers only the sequences
+//! that start with that process (`inherited`). docs/proofs/context.md proves that this is enough.
 
 use mazurka_core::{Event, Execution, ProcessId};
 

@@ -1,6 +1,6 @@
-//! insert_\[E\](v, wut(E)) (JACM 2017, section 7): the sequence v that reverses a race is inserted
-//! into a wakeup tree as far down as it can follow existing branches, and becomes a new branch
-//! where it cannot.
+//! Insertion into a wakeup tree: insert_\[E\](v, wut(E)) of JACM 2017, section 7. The sequence v
+//! that reverses a race follows the existing branches of the tree as far as it can. Where it
+//! cannot, the rest of it becomes a new branch.
 
 use mazurka_core::Event;
 
@@ -8,7 +8,7 @@ use super::wakeup::{Key, NONE, NextStep};
 use super::{Initial, Optimal, Reversal};
 use crate::relations::set::{Set, for_each};
 
-/// The branch of a wakeup tree that covers v.
+/// Whether a branch of a wakeup tree covers v.
 pub(super) enum Cover {
     /// This branch is a weak initial of v.
     Branch(u32, Initial),
@@ -47,9 +47,10 @@ impl<S: Set> Optimal<S> {
         Cover::None { after }
     }
 
-    /// Inserts v below a branch that is a weak initial of it. `all` says whether v is still the
-    /// whole sequence. Only then may the branch be foreign to v, that is, not a step of v. If a
-    /// part of v is left and the branch is foreign, nothing is inserted and the result is false.
+    /// Inserts v below a branch that is a weak initial of v. `all` says whether v is the whole
+    /// sequence and not only the part that its last event needs. Only then may a branch be foreign
+    /// to v, that is, not a step of v. If v is only a part and a branch is foreign, inserts nothing
+    /// and returns false.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,
@@ -69,7 +70,7 @@ impl<S: Set> Optimal<S> {
                 }
                 return all;
             }
-            // Everything is explored from a leaf.
+            // All runs are explored from a leaf of the tree.
             if branch.child == NONE || v.all.is_empty() {
                 return true;
             }
@@ -85,7 +86,8 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or below
-    /// all branches if v does not say which. Outcomes without a branch are explored anyway.
+    /// all branches if v does not say which. Outcomes without a branch need none: the process is
+    /// run with all its outcomes anyway.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,
@@ -127,7 +129,8 @@ impl<S: Set> Optimal<S> {
             let key = self.key_at(at);
             self.append(&mut chain, at, key, run);
         });
-        // The reversed step may read other values, and have other outcomes to choose from.
+        // No outcomes for the reversed step: it may read other values, and so have other outcomes
+        // to choose from.
         if v.all.contains(v.last) {
             self.append(&mut chain, v.last, 0, run);
         }

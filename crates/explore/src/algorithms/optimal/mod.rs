@@ -1,8 +1,8 @@
 //! Optimal DPOR: each trace exactly once.
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order
-//! Reduction", JACM 64(4), 2017, section 7 (wakeup trees). Depth first, on the driver's explicit
-//! stack; a step allocates nothing once the stacks have grown.
+//! Reduction", JACM 64(4), 2017, section 7 (wakeup trees). The search is depth first, on the
+//! driver's explicit stack; a step allocates nothing once the stacks have grown.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,46 +16,51 @@
 //! | insert_\[E\](v, wut(E)) | [`Optimal::reverse`], and `insert` below |
 //!
 //! Where it deviates:
-//! - Races are analysed when a run is complete. An old race, both of whose events were in the
-//!   previous run, is analysed again only if one of the new events does not happen after its first
-//!   event: otherwise v is unchanged.
-//! - *Short sequences*: only the part of v that e' needs is used, as long as this part decides the
-//!   question. The paper's argument requires only that no sleeping process and no earlier branch is
-//!   a weak initial of the inserted sequence, and every sequence that starts with v also starts
-//!   with this part. A weak initial of the part that is one of its own steps is a weak initial of v
-//!   too (all its predecessors in v are in the part). A weak initial that is foreign to the part
-//!   may conflict with the rest of v, so then all of v is used. For a sleeping process it suffices
-//!   to check the events that come before its own event or conflict with it ([`Optimal::leads`]).
-//! - *The next process* where no wakeup tree decides: see `preference`. The hints from the first
+//! - Races are analysed when a run is complete. A race is *old* if both of its events were in the
+//!   previous run. An old race is analysed again only if some new event does not happen after the
+//!   first event of the race: otherwise v is unchanged.
+//! - *Short sequences*: instead of v, only the part of v that e' needs is used, as long as this
+//!   part decides whether v is covered. This is enough: every sequence that starts with v also
+//!   starts with this part, and the paper's argument requires only that no sleeping process and no
+//!   earlier branch is a weak initial of the inserted sequence. A weak initial of the part that is
+//!   one of its own steps is a weak initial of v too (all its predecessors in v are in the part). A
+//!   weak initial that is foreign to the part may conflict with the rest of v, so then all of v is
+//!   used. For a sleeping process it suffices to check the events that come before its own event or
+//!   conflict with it ([`Optimal::leads`]).
+//! - *The next process*: where no wakeup tree decides, `preference` does. Its hints from the first
 //!   run can only change the order of the search: every ready process that is not asleep is tried
-//!   after the hints. So a run is blocked only if all its ready processes sleep. The paper excludes
-//!   that for programs without guards and outcomes if each step of v claims what it claimed in the
-//!   run that v comes from; `leaf` asserts it. But a write that wakes waiting threads also claims
-//!   what they compete for (`mazurka-rt`), and claims less in a v without their waiting. Then it
-//!   may leave a process asleep that it was to wake: v was covered, and its run ends blocked.
-//! - *Locks*: an acquisition races with the acquisition before it, and in v it counts with its
-//!   program past only (its other predecessors came through the critical section that the reversal
-//!   removes). An acquisition that is still waiting at the end of a run is treated as a last event
-//!   that is not made.
+//!   after the hints. So a run ends blocked only if all ready processes sleep at its end. In
+//!   programs without guards and outcomes this never happens if each step of v claims what it
+//!   claimed in the run that v comes from; the paper proves it, and `leaf` asserts it. The claims
+//!   may differ in `mazurka-rt`: a write that wakes waiting threads also claims what they compete
+//!   for, and claims less in a v in which they do not wait. Then the write may leave a process
+//!   asleep that it woke in the earlier run. In that case v was covered already, and its run ends
+//!   blocked.
+//! - *Locks*: an acquisition races with the acquisition before it. In v, only its program past
+//!   comes before it: it had its other predecessors only because it followed the critical section,
+//!   which it now precedes. An acquisition that is still waiting at the end of a run is treated as
+//!   a last event that is not made.
 //! - *Guards* (errata E3): the run does not show whether a guarded step is possible after a
-//!   reversal. So at every event that conflicts with a guarded step, made or waiting, and is not in
-//!   its program past, all ready processes are tried. Sleep sets prevent that a trace is explored
-//!   twice, but some runs may end blocked; for programs without guards no run does. Why no run is
-//!   missed: let w be a run from E that is missed, p an explored step at E that is not a weak
-//!   initial of w, and q's step in w the first that depends on p. If that step is guarded, every
-//!   run through E·p contains it too, made or waiting, with p not in its program past, and E is
-//!   expanded. If it is not guarded, the paper's argument applies. This cover is by *true* initials
-//!   only. A sleeping process that is a rival of a guarded step, or that still sleeps where a
-//!   wakeup sequence ends (which never happens in the paper), is `inherited`: it proves nothing
-//!   that v could come after its step.
+//!   reversal. So all ready processes are tried in the state before every event that conflicts with
+//!   a guarded step, made or waiting, and is not in the program past of that step. Sleep sets
+//!   prevent that a trace is explored twice, but some runs may end blocked; for programs without
+//!   guards no run does. Why no run is missed: suppose that a run w from E is missed. Let p be an
+//!   explored step at E that is not a weak initial of w, and let q be the process that makes the
+//!   first step in w that depends on p. If that step is guarded, every run through E·p contains it
+//!   too, made or waiting, and p is not in its program past, so all ready processes are tried at E.
+//!   If it is not guarded, the paper's argument applies. In this argument p covers w only if its
+//!   step is in w: a *true* initial. So some sleeping processes are marked as `inherited`. Such a
+//!   process covers v only if its step is in v; it is not enough that the step could come before
+//!   all of v. These are the processes whose step conflicts with a guarded step, and those that
+//!   still sleep where a wakeup sequence ends (which never happens in the paper).
 //! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
 //!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
-//!   depends on. The other outcomes are explored in the same state. If none of their steps wakes a
-//!   sleeping process, their run ends blocked, because it was explored with the sleeping process
-//!   first.
+//!   depends on. The other outcomes are explored in the same state. If the step with such an
+//!   outcome wakes no sleeping process, its run ends blocked: it was explored with the sleeping
+//!   process first.
 //! - Blocked runs are analysed for races too.
 //!
-//! Memory: the branches still to be explored, along one path.
+//! Memory: the branches that remain to be explored from the states of one path.
 
 mod context;
 mod insert;
@@ -100,7 +105,7 @@ struct SearchNode {
     key: Key,
     /// The remaining work in this state besides the wakeup tree: some of the flags below.
     todo: u8,
-    /// Whether the step that is being explored is a rival of a guarded step.
+    /// Whether the step that is being explored conflicts with a guarded step.
     rival: bool,
     /// Number of processes that have been explored from here.
     explored: u8,
@@ -132,12 +137,16 @@ struct Reversal<S> {
 #[derive(Debug)]
 pub(crate) struct Optimal<S> {
     order: Order<S>,
+    /// The states on the path.
     nodes: Vec<SearchNode>,
+    /// The sleeping processes of all states on the path, one state after the other.
     sleepers: Vec<NextStep>,
+    /// The ready processes of all states on the path, if they are stored.
     ready: Vec<ProcessId>,
     forest: Forest,
     /// The claims of sleeping processes and of branches.
     catalogue: Catalogue,
+    /// The lists of outcomes met so far. The index of a list is its [`Key`].
     outcomes: Vec<SmallVec<[i64; 1]>>,
     /// The outcomes with which processes on the path must be run next.
     again: Vec<SmallVec<[i64; 1]>>,
@@ -158,6 +167,7 @@ pub(crate) struct Optimal<S> {
     may_block: bool,
     /// The claims that the next step had in the run that its branch comes from.
     expected: Option<u32>,
+    /// Whether a run has more events than the sets can hold.
     overflow: bool,
     noted: ScheduledReversals,
 }
@@ -327,9 +337,9 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Whether a sleeping process that is foreign to the part of v that its last event needs is a
-    /// weak initial of all of v: no other event of v must come before its step, if the step is in
-    /// v, or conflicts with it, if it is not.
+    /// Whether a sleeping process is a weak initial of all of v; it is known to be foreign to the
+    /// part of v that the last event of v needs. If its step is in v, no other event of v may
+    /// happen before it. If its step is not in v, no event of v may conflict with it.
     #[inline(always)]
     fn leads(&self, sleeper: &NextStep, first: usize) -> bool {
         let events = &self.order.events;
@@ -461,7 +471,7 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Returns the process to run where there is work besides the wakeup tree.
+    /// Returns the process to run from the last state, where there is work besides the wakeup tree.
     #[inline(never)]
     fn next_beside(
         &mut self,
@@ -527,7 +537,8 @@ impl<S: Set> Optimal<S> {
             let branch = self.forest.nodes[at as usize];
             let asleep = self.is_asleep(node, branch.step.process);
             if !asleep && branch.step.key != 0 {
-                // The branch is taken when the process has made these outcomes.
+                // The branch stays in the tree until the step is made with these outcomes
+                // (`wake_with`).
                 return Some(branch.step.process);
             }
             self.nodes[node].branches = branch.sibling;

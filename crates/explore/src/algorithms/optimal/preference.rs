@@ -2,16 +2,16 @@
 //!
 //! Every choice leads to the same traces, but not with the same number of steps: the steps after a
 //! reversed race are run again for each of its orders. So steps that race with nothing should come
-//! first, and processes that race with each other should be neighbours: then few unrelated steps
-//! follow a reversal. The first run shows which processes race and which steps cannot race: those
-//! that release locks, that read what no other process changes, or that write what no other process
-//! touches.
+//! first, and processes that race with each other should be run one right after the other: then few
+//! unrelated steps follow a reversal. The first run shows which processes race and which steps
+//! cannot race: those that release locks, that read what no other process changes, or that write
+//! what no other process touches.
 //!
 //! *An order, never a filter.* One run does not show the steps of a process in another run: a child
 //! that ends immediately in the first run may make steps in another. So the first run only gives a
-//! list of hints. [`Preference::first`] tries these, and after the hints it tries every process. By
-//! this construction it returns `None` only if no process satisfies `can`, whatever the hints are;
-//! a test gives it empty hints and wrong hints.
+//! list of hints. [`Preference::first`] tries these, and after the hints it tries every process. So
+//! it always finds a process that satisfies `can`, if there is one, whatever the hints are; a test
+//! gives it empty hints and wrong hints.
 
 use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 
@@ -24,8 +24,8 @@ pub(crate) struct Preference {
     races: Vec<bool>,
     /// Processes that do not race. A process that made no step in the first run need not be here.
     loners: Vec<ProcessId>,
-    /// Processes of which only some steps race: which of the first 64 steps race with nothing, as
-    /// bits.
+    /// Processes that race with some of their steps only. The bits say which of the first 64 steps
+    /// race with nothing.
     partly_free: Vec<(ProcessId, u64)>,
 }
 

@@ -1,5 +1,7 @@
-//! Wakeup trees: all trees of a search in one arena. A node takes 20 bytes, and freed nodes are
-//! reused.
+//! Wakeup trees. The tree of a state holds the sequences of steps that must still be run from
+//! there; sequences with a common beginning share its nodes.
+//!
+//! All trees of a search are in one arena. A node takes 20 bytes, and freed nodes are reused.
 
 use mazurka_core::ProcessId;
 
@@ -14,7 +16,8 @@ pub(crate) struct NextStep {
     pub claims: u32,
     /// In a wakeup tree: the outcomes that the branch is for.
     pub key: Key,
-    /// Whether the process sleeps where the wakeup tree did not decide: see `optimal`.
+    /// Whether the process, asleep, covers only sequences that contain its step: see the head of
+    /// `optimal`.
     pub inherited: bool,
 }
 
@@ -25,7 +28,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     pub step: NextStep,
+    /// The first branch of the state after the step, or [`NONE`].
     pub child: u32,
+    /// The next branch of the same state, or [`NONE`].
     pub sibling: u32,
 }
 
@@ -33,6 +38,7 @@ pub(crate) struct Branch {
 #[derive(Debug)]
 pub(crate) struct Forest {
     pub nodes: Vec<Branch>,
+    /// The first free node, or [`NONE`]; free nodes are linked by `sibling`.
     free: u32,
 }
 

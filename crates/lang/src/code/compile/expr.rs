@@ -1,5 +1,6 @@
-//! Compiles expressions. An expression is evaluated in one step or, in atomicity access, with a
-//! step for each read.
+//! Compiles expressions. An expression leaves its value on the operand stack. With `atomicity
+//! access`, each read of a shared variable is a step of its own: the compiler emits these reads
+//! first, each into a temporary, and then evaluates the expression over the temporaries.
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::numbers::wrap;
@@ -50,8 +51,8 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// Computes a value into a temporary if it can fail, or in any case if `always` is set because
-    /// later code may change its variables.
+    /// Computes a value into a temporary if its evaluation can fail. `always` forces a temporary,
+    /// for a value whose variables change before it is used.
     pub(super) fn keep(&mut self, expr: Expr, always: bool) -> Expr {
         match expr.kind {
             ExprKind::Const(_) => expr,
@@ -72,8 +73,9 @@ impl Compiler<'_> {
         }
     }
 
-    /// Replaces temporaries that hold computed values by their expressions, so that each remaining
-    /// temporary holds one read. The temporaries of a side that was not evaluated have no meaning.
+    /// Replaces each temporary that holds a computed value by the expression of this value. The
+    /// remaining temporaries hold one read each. A temporary in a side of `&&` or `||` that was not
+    /// evaluated has no meaningful value.
     pub(super) fn as_computed(&self, expr: &Expr) -> Expr {
         let within = |e: &Expr| Box::new(self.as_computed(e));
         let kind = match &expr.kind {
@@ -94,7 +96,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Moves the operand to a new temporary.
+    /// Moves the value on the operand stack to a new temporary.
     pub(super) fn spill(&mut self, like: &Expr) -> Expr {
         let temporary = self.temporary(like.ty);
         self.emit(Op::SetLocal(self.slot(temporary)));
@@ -195,7 +197,8 @@ impl Compiler<'_> {
         (Box::new(a), Box::new(self.hoist(b)))
     }
 
-    /// Computes an expression into a temporary. Returns the hoisted expression.
+    /// Computes an expression into the temporary `result`. Returns the expression with its reads
+    /// replaced by temporaries.
     fn hoist_into(&mut self, expr: &Expr, result: &Expr) -> Expr {
         let value = self.hoist(expr);
         self.expr(&value);
@@ -266,8 +269,7 @@ impl Compiler<'_> {
             ExprKind::Table(table, index) => {
                 let len = table.values.len() as u32;
                 match table.shape {
-                    // The index may have any integer type; the value of this expression is an
-                    // `int`.
+                    // The index may have any integer type, but the table entry is an `int`.
                     None => {
                         self.expr(index);
                         self.span = expr.span;
@@ -366,7 +368,7 @@ impl Compiler<'_> {
     }
 
     /// Whether an expression is evaluated even if its value is not needed. With symbolic values, a
-    /// jump over it would split the run, but a term does not.
+    /// jump over the expression would split the run into two, but a term for both cases does not.
     fn whole_term(&self, expr: &Expr) -> bool {
         self.values != Values::Concrete && self.harmless(expr)
     }

@@ -79,7 +79,7 @@ fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     refuse::broken_requires(program, &holds)
 }
 
-/// The kind of values that the code computes with.
+/// The kind of values that the code computes with: numbers, or terms over unknown values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     Concrete,

@@ -1,8 +1,10 @@
-//! The memory order of a step that swallows accesses: a guard, a choice or an `atomic` block.
+//! The memory order of a step that contains several accesses: a guard, a choice or an `atomic`
+//! block.
 //!
-//! Under weak memory models, such a step must make a single access, but the source may name one
-//! order for its read and one for its write. The step acquires if all of its reads acquire, and
-//! releases if all of its writes release, so it never orders more than the source says.
+//! Under weak memory models, such a step must be a single access: a read, a write, or an update.
+//! The source may name one order for its read and another for its write. The step acquires if all
+//! of its reads acquire, and releases if all of its writes release, so it never orders more than
+//! the source says.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 
@@ -46,8 +48,8 @@ impl Swallowed {
 }
 
 impl Compiler<'_> {
-    /// Sets the order of the last mark from the accesses that its step swallows. The mark must be
-    /// that of a guard, a choice or an `atomic` block.
+    /// Sets the memory order of the step that starts at the last mark, from the accesses that the
+    /// step contains. The mark must be that of a guard, a choice or an `atomic` block.
     pub(super) fn order_swallowed(&mut self, tests: &[&Expr], bodies: &[&Stmt]) {
         let mut swallowed = Swallowed::default();
         for test in tests {

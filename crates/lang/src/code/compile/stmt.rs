@@ -1,4 +1,5 @@
-//! Compiles statements and decides where steps begin.
+//! Compiles statements, and decides where steps begin: it emits a mark before each statement that
+//! can access shared memory or can block, or with `atomicity access` before each access.
 
 use crate::check::hir::{
     Atomicity, Expr, ExprKind, Leave, LocalId, Message, Place, Spawned, Stmt, StmtKind, Type,
@@ -44,7 +45,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::End);
             }
             StmtKind::Block(stmts) => self.block(stmts),
-            // An assignment of ghosts joins the step before it.
+            // An assignment to ghosts joins the step before it, so it gets no mark.
             StmtKind::Assign(places, values) if self.program.assigns_ghosts(places) => {
                 let outer = std::mem::replace(&mut self.whole, true);
                 self.assign(places, values);
@@ -345,7 +346,7 @@ impl<'a> Compiler<'a> {
         self.forget_temporaries();
         let mut exit = 0;
         let shared = self.shared.expr(test);
-        // The note of the jump prints the test with its outcome, so the statement has no note.
+        // The label of the jump shows the test with its outcome, so the statement needs no label.
         let absorb = shared && self.splits() && self.maybe_open;
         let whole = shared && !self.splits();
         if whole {
@@ -570,7 +571,8 @@ impl<'a> Compiler<'a> {
                 self.expr(index);
             }
             self.expr(value);
-            // The claim of the write is determined by the index as written, if that index is local.
+            // The index as written decides which element the write claims, if this index reads only
+            // locals.
             let written = if self.splits() {
                 index.as_ref()
             } else {
@@ -578,8 +580,8 @@ impl<'a> Compiler<'a> {
             };
             self.store(place, written);
             if let Some(index) = index {
-                // Earlier writes may have changed the variables of the index as written, so a
-                // report shows this index.
+                // A failure shows this index, which was computed before the writes. The variables
+                // of the index as written may have changed since.
                 self.failing(index);
             }
         }

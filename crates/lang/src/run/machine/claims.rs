@@ -1,4 +1,5 @@
-//! What the machine knows about future steps: their claims, and its promises.
+//! What a machine says about steps that were not made yet: the claims of the next step of a
+//! process, and the [`Promises`], such as the accesses that are still possible.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
 use smallvec::SmallVec;
@@ -37,7 +38,7 @@ pub(super) fn claims_of(
     }
 }
 
-/// Adds the claims of a step where sends and receives claim different ends of a channel. Returns
+/// Adds the claims of a step, if sends and receives claim different ends of a channel. Returns
 /// their key.
 #[inline(never)]
 fn claims_of_ends(
@@ -99,7 +100,7 @@ fn claims_with(
                     locals,
                     operands,
                 );
-                // An index that fails or is out of bounds touches nothing.
+                // If the index fails or is out of bounds, the step touches no element.
                 let Some(Ok(index)) = value else { continue };
                 if !(0..i64::from(range.len)).contains(&index) {
                     continue;

@@ -1,13 +1,17 @@
 //! Finds the event that enabled a send or a receive, if sends and receives claim different ends of
 //! a channel.
 //!
-//! Message i is received after it is sent, and message i + capacity is sent after message i is
-//! received. There is no other order between a send and a receive: if both are possible, either
-//! order leaves the same messages in the channel. Sends are ordered among themselves, and so are
-//! receives. So one enabling event is enough: with n messages in the channel, a receive waits for
-//! the n-th send before it, and with room for m messages, a send waits for the m-th receive before
-//! it. A step that may do anything else with the channel claims both ends. That step is ordered
-//! with all other accesses to the channel, so the search for the enabling event stops at it.
+//! A send and a receive are ordered in two cases only. Message i is received after it is sent, and
+//! message i + capacity is sent after message i is received. If both are possible, either order
+//! leaves the same messages in the channel.
+//!
+//! All sends are ordered with each other, and so are all receives. So one enabling event is enough
+//! for each step. If the channel holds n messages, the next receive takes the message of the n-th
+//! last send, which is the event that enabled it. If the channel has room for m messages, the next
+//! send uses the room that the m-th last receive has made.
+//!
+//! A step that may do anything else with the channel claims both ends. It is ordered with all other
+//! accesses to the channel, so the search backwards for the enabling event stops there.
 
 use mazurka_core::{Access, Enabling};
 
@@ -38,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// Returns the event that enabled the last step at a channel end.
+    /// Returns the event that enabled the last step, a send or a receive at this channel end.
     fn enabling(&self, last: usize, end: &PureEnd) -> Option<Enabling> {
         let own = &self.run[last];
         let counts = |access: &&Access| end.cells.counts.contains(access.first);

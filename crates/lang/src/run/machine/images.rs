@@ -1,5 +1,7 @@
-//! Images of states under permutations of interchangeable processes, which `code/symmetry/mod.rs`
-//! finds.
+//! Fingerprints of the current state after a permutation of interchangeable processes. A
+//! permutation gives each member of a group the label of another; states that a permutation makes
+//! equal have the same future. `code/symmetry/mod.rs` finds the interchangeable processes and the
+//! cells that a permutation moves.
 
 use mazurka_core::{Fingerprint, ProcessId, Symmetric};
 
@@ -7,7 +9,7 @@ use super::Machine;
 use crate::code::symmetry::{CellContent, CellImage, SlotImage, Symmetry};
 use crate::run::state::{Life, Process};
 
-/// The first word of the name of a member. No other name begins with it.
+/// The first word of the fingerprint of a member's name. No other name begins with it.
 const MEMBER: u64 = u64::MAX - 1;
 
 /// A machine whose program has interchangeable processes.
@@ -72,7 +74,7 @@ impl Symmetric for Machine {
 }
 
 impl Machine {
-    /// Returns the owner of a lock, together with the index of the lock.
+    /// Returns the fingerprint of a lock: its place after the permutation, and its owner.
     fn owner(
         &self,
         symmetry: &Symmetry,
@@ -86,7 +88,7 @@ impl Machine {
         }
     }
 
-    /// Returns the name of a process, with its label if it is a member.
+    /// Returns the fingerprint of a process's name; for a member, this is its group and its label.
     fn name(&self, symmetry: &Symmetry, process: u32, labels: &[u32]) -> Fingerprint {
         match symmetry.member(process) {
             Some((family, member)) => Fingerprint::EMPTY
@@ -97,8 +99,8 @@ impl Machine {
         }
     }
 
-    /// Returns the sum of the fingerprints of the processes that permutations change, or of the
-    /// other processes.
+    /// Returns the sum of the fingerprints of some processes: those that permutations change, or
+    /// all others. `wanted` selects one of the two.
     fn images(
         &self,
         symmetry: &Symmetry,

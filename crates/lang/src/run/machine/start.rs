@@ -1,4 +1,5 @@
-//! The work before the first step.
+//! Runs each process to its first mark, and checks the invariants in the initial state. This local
+//! work is part of the initial state; its failures are mishaps of that state.
 
 use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 

@@ -1,4 +1,5 @@
-//! Whole states: stored, compared and restored.
+//! Implements [`Semantics`] for the machine: whole states are stored, compared by fingerprints, and
+//! restored.
 
 use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics, Symmetric, Temporal};
 use smallvec::SmallVec;
@@ -9,7 +10,8 @@ use crate::run::state::{Life, Process, State};
 use crate::run::{InstrRange, Plain, peek};
 
 impl Machine {
-    /// Returns the fingerprint of those of the given cells that are compared for determinism.
+    /// Returns the fingerprint of the cells that are compared for determinism. `cells` holds the
+    /// values of all cells.
     pub(super) fn observed(&self, cells: &[i64]) -> Fingerprint {
         let observed = self.code.observed.iter();
         observed.fold(Fingerprint::EMPTY, |all, &cell| {
@@ -64,7 +66,8 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Omits dead locals, and identifies processes by their names.
+    /// Omits dead locals. Uses the names of processes in place of their numbers, which depend on
+    /// the search.
     fn fingerprint(&self) -> Fingerprint {
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
         // No fingerprint of a process starts with this word.
@@ -140,14 +143,14 @@ impl Semantics for Machine {
         match peek(&mut Plain, piece, cells, &locals, &mut Vec::new()) {
             Some(Ok(value)) => Some(value != 0),
             Some(Err(Fault::OutOfRange)) => None,
-            // A condition that cannot be computed does not hold.
+            // A condition without a value, for example a division by zero, does not hold.
             Some(Err(_)) => Some(false),
             None => unreachable!("a condition only reads"),
         }
     }
 
-    /// Coverage needs no symmetry: it is recorded by places of the source, which interchangeable
-    /// processes share.
+    /// Coverage works with symmetry as well: interchangeable processes share their places in the
+    /// source.
     fn symmetry(&self) -> Option<&dyn Symmetric> {
         let found = self.code.symmetry().is_some();
         found.then_some(self as &dyn Symmetric)

@@ -1,4 +1,5 @@
-//! Makes steps, and records the instructions that they pass if the search needs coverage.
+//! Makes a step: a quick step directly, any other with the interpreter. If the search needs
+//! coverage, also records the instructions that the step passes.
 
 use mazurka_core::{Event, ProcessId, StepError};
 
@@ -37,8 +38,8 @@ impl Machine {
         let mark = self.rests_at(process);
         let made = self.make_step(process, outcomes).map(|_| ());
         let side = mark.zip(self.rests_at(process)).and_then(|(mark, to)| {
-            // A quick step does not interpret the end of a `for`, so the side of its test is not
-            // recorded yet.
+            // A quick step makes the end of a round of a `for` without the interpreter, which has
+            // therefore not recorded the side of the test.
             match self.code.quick.get(mark as usize)?.as_ref()?.then {
                 AfterAccess::Next(_, next) => next.side_to(to),
                 AfterAccess::Rest(_) | AfterAccess::End(_) | AfterAccess::More(_) => None,

@@ -1,4 +1,6 @@
-//! The parts of the machine that engines for weak memory models need.
+//! Implements [`WeakMemory`] for the machine. The engine for weak memory models keeps the memory as
+//! a graph; the machine only makes the steps of threads. So each step must be a single access,
+//! which [`accesses_are_steps`](Machine::accesses_are_steps) checks.
 
 use mazurka_core::{AccessOrder, Claims, Event, MemoryOrder, ProcessId, StepError, WeakMemory};
 

@@ -1,10 +1,12 @@
-//! All orders of the steps of one run, from any initial values. Each step takes its recorded path.
+//! [`AnyStart`]: the steps of one recorded run as a program of its own. The steps of each process
+//! keep their order and their paths, but the processes may interleave differently, and the initial
+//! values are unknown.
 //!
 //! Guarded-command paper, Examples 7 and 11: the path condition of a permutation says from which
 //! initial states it is executable.
 //!
-//! For explorers this is a separate program, whose processes make the recorded steps and no others.
-//! A step is possible if the path condition after it is satisfiable.
+//! An explorer visits the permutations of the run. A step is possible if the path condition after
+//! it is satisfiable.
 
 use mazurka_core::record::Binding;
 use mazurka_core::{
@@ -45,9 +47,9 @@ pub struct Outlook {
 /// Whether two runs from the same initial values may end differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disagreement {
-    /// They always end equally.
+    /// The two runs always end equally.
     Never,
-    /// They end differently from some initial values.
+    /// The two runs end differently from some initial values.
     When {
         /// The condition on these initial values.
         condition: String,
@@ -72,7 +74,7 @@ impl AnyStart {
         this
     }
 
-    /// Whether steps claim other elements, or acquire other locks, from other initial values. If
+    /// Whether from other initial values the steps claim other elements or acquire other locks. If
     /// so, the results are not valid.
     pub fn varies(&self) -> bool {
         self.varies || self.machine.selects
@@ -162,9 +164,9 @@ impl AnyStart {
         cells.map(bind).collect()
     }
 
-    /// Returns the observed values at the end of a run from these initial values, which give one
-    /// value for each cell. The inner option is `None` if the run is not executable from them, the
-    /// outer one if they lead to numbers beyond 64 bits.
+    /// Returns the observed values at the end of a run from these initial values (one value for
+    /// each cell). Returns `None` if they lead to numbers beyond 64 bits, and `Some(None)` if the
+    /// run is not executable from them.
     pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
         if self.machine.value(outlook.condition, cells)? == 0 {
             return Some(None);
@@ -271,7 +273,7 @@ impl Execution for AnyStart {
 }
 
 impl Labelled for AnyStart {
-    /// A recorded step has only one path.
+    /// The path of a recorded step is fixed, so all steps have the same fingerprint.
     fn path(&self, _at: usize) -> Fingerprint {
         Fingerprint::EMPTY
     }

@@ -2,10 +2,10 @@
 //! other, with the same values, never reaches.
 //!
 //! Both machines share their terms. A value has the same term in both if it has the same name:
-//! inputs by process and number, initial values by variable. Let a run of the first have path
-//! condition φ and end with σ, and the runs of the other with the same kind of end have φᵢ and σᵢ.
-//! No run of the other program matches the run for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ =
-//! σᵢ).
+//! inputs by process and number, initial values by variable. Let a run of the first program have
+//! the path condition φ and the final state σ, and let φᵢ and σᵢ be those of the runs of the other
+//! program that end in the same way. The first program reaches a result that the other never
+//! reaches for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ impl SymbolicMachine {
         Self::with_cells(code, max_local, (logic, cells), patience, None)
     }
 
-    /// Returns the values of these variables in the current state, and the path that leads to it,
-    /// as a set. Omits names that the program does not have.
+    /// Returns the values of these variables in the current state, and the conditions of the path
+    /// that leads to the state. Ignores names that the program does not have.
     pub fn values_of(&self, names: &[String]) -> Observed {
         let cells = names.iter().filter_map(|name| {
             let vars = &self.code.program.vars;

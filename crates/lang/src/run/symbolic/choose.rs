@@ -1,8 +1,9 @@
 //! `choose` with unknown bounds.
 //!
-//! As with known bounds, every possible value is an outcome; the path condition says that it lies
-//! between the bounds. So the chosen value is concrete in every run, and different values give
-//! different runs. If the solver cannot show that there are few values, the run ends undecided.
+//! As with known bounds, every possible value is an outcome, and the path condition says that the
+//! value lies between the bounds. So the chosen value is concrete in every run, and different
+//! values give different runs. If the solver cannot show that there are few values, the run ends
+//! undecided.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Sort, Term};
@@ -34,7 +35,8 @@ impl TermDomain<'_> {
         Ok(self.logic.constant(outcome.value))
     }
 
-    /// Returns a possible value as the outcome, with the end of the range of possible values.
+    /// Returns a possible value as the outcome of the step. The outcome also says how many values
+    /// are possible.
     fn choose_between(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -57,7 +59,7 @@ impl TermDomain<'_> {
         let given = step.given();
         let from = given.unwrap_or(least);
         if from < least {
-            // The given value was possible on another path.
+            // The explorer offers a value that was possible on another path only.
             return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         let mut possible = |value: &i64| {

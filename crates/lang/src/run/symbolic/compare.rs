@@ -1,10 +1,10 @@
-//! Fingerprints of symbolic states, as a whole and as sums of parts, and the decision whether one
-//! state covers another.
+//! Compares symbolic states: by the fingerprint of a whole state, by a sum of the fingerprints of
+//! its parts, and by the solver, which decides whether one state covers another.
 //!
-//! A condition belongs to the process that decided it. So a step changes the same parts by the same
-//! amounts whether independent steps come before it or not, and two orders of steps with the same
-//! conditions have the same sum. Sums compare terms syntactically; if they differ, the solver may
-//! still find the states equal ([`Semantics::covers`]).
+//! Each condition of the path counts as a part of the process that decided it. So a step changes
+//! the sum by the same amount whether independent steps come before or after it, and equivalent
+//! runs have the same sum. Sums compare terms syntactically: two states with different sums may
+//! still be equal, which the solver finds out ([`Semantics::covers`]).
 
 use mazurka_core::{Execution, Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
@@ -125,8 +125,8 @@ impl Semantics for SymbolicMachine {
         self.code.fairness
     }
 
-    /// Omits dead locals, and identifies processes by their names. The order and repetition of
-    /// conditions do not matter.
+    /// Omits dead locals, and uses the names of processes in place of their numbers. The conditions
+    /// of the path count as a set.
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
@@ -141,7 +141,8 @@ impl Semantics for SymbolicMachine {
                 owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
             };
         }
-        // A loop that returns to its state decides the same condition again.
+        // The path is a set of conditions, because a loop may decide the same condition again and
+        // return to the same state.
         for condition in self.path_as_set() {
             all = all.and(logic.print(condition).then(1));
         }
@@ -168,7 +169,7 @@ impl Semantics for SymbolicMachine {
         }
     }
 
-    /// Includes the conditions that the process has decided.
+    /// The fingerprint includes the conditions that the process has decided.
     fn process(&self, process: ProcessId) -> Fingerprint {
         match self.state.processes.get(process.index()) {
             Some(state) if state.registers.life != Life::Unborn => {
@@ -184,8 +185,8 @@ impl Semantics for SymbolicMachine {
         false
     }
 
-    /// Whether every valuation that takes the other path takes this path too, with an equal state.
-    /// False if the solver cannot decide it.
+    /// Whether all values that lead to the other state also lead to this one. Returns false if the
+    /// solver cannot decide this.
     fn covers(&self, other: &SymbolicState) -> bool {
         let Some(pairs) = self.to_compare(&self.state, other) else {
             return false;

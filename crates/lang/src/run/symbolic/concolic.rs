@@ -1,4 +1,6 @@
-//! Concolic runs: runs from concrete initial values, with the values as terms over symbolic ones.
+//! Concolic runs: the decisions of the run follow from concrete initial values, and the values of
+//! the variables are terms over symbolic initial values. From such a run follows the condition
+//! under which the same steps are possible.
 
 use std::sync::Arc;
 
@@ -16,8 +18,8 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::code::fault::{Fault, Site};
 
-/// The limit of the solver. Every prefix of every permutation is a query, so no query may take
-/// long. Abandoned queries are reported.
+/// The most conflicts that the solver spends on one query. There is a query for every prefix of
+/// every permutation, so no query may take long. The result reports queries that were given up.
 const CONFLICTS: u64 = 2_000;
 
 /// Whether a step was broken off, according to its mishaps.
@@ -26,7 +28,7 @@ fn is_broken_off(mishaps: &[Mishap]) -> bool {
     kinds.any(|kind| kind == MishapKind::BrokenOff)
 }
 
-/// A step of the run that is followed.
+/// A step of the run that the machine has followed.
 #[derive(Clone, Debug)]
 struct Followed {
     step: ScheduledStep,
@@ -121,9 +123,10 @@ impl Concolic {
         }
     }
 
-    /// Follows a run. The prefix that it shares with the last run is not repeated. The error says
-    /// that the run cannot be followed over terms, which is not a failure of the program: a
-    /// `choose` between unknown bounds, numbers beyond 64 bits, or a step that was broken off.
+    /// Follows a run. The prefix that it shares with the last run is not repeated. An error means
+    /// that the run cannot be followed over terms, for example because of a `choose` between
+    /// unknown bounds, a number beyond 64 bits, or a step that was broken off. The program itself
+    /// need not have failed.
     pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
         let pairs = self.run.iter().zip(&schedule.0);
         let same = pairs

@@ -1,5 +1,5 @@
-//! Terms for the values with which the current run is possible. The command `condition` builds its
-//! formulas from them.
+//! Returns conditions on the unknown values as terms: that the current run is possible, that it
+//! fails, that it breaks a property. The command `condition` builds its formulas from these terms.
 
 use mazurka_core::{Mishap, MishapKind};
 use mazurka_smt::{Model, Solver, Term, Terms};
@@ -33,7 +33,7 @@ impl SymbolicMachine {
     }
 
     /// Returns the condition under which the current run is possible and its state breaks a
-    /// property. The property must not be about points.
+    /// property. The property must not mention points, such as `at(p, 3)`.
     pub fn breaks(&self, property: &Property) -> Term {
         let holds = self.condition_of(property, &|cell| self.term_of(cell), &[]);
         let path = self.path_term();
@@ -68,7 +68,8 @@ impl SymbolicMachine {
             || starts.any(|(_, event)| event.mishaps.iter().any(discards))
     }
 
-    /// Whether terms use one input name with two types.
+    /// Whether the conditions mention an input with two types. Two paths can read the same input
+    /// with different types.
     pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
         self.logic.borrow().is_ambiguous(conditions)
     }

@@ -1,10 +1,10 @@
 //! Decides unknown conditions. The side that a step takes is an outcome of the step.
 //!
-//! Infeasible sides are not offered. Sides that the solver cannot decide are not offered, either:
-//! the search drops them, and its verdict reports that ([`Doubts`](super::Doubts)). So the path
-//! condition of a run is satisfiable if `requires` is, and a failure of the run occurs for some
-//! values. Following undecided sides would be no better: a failure that is found there may not
-//! exist, but the search would stop at it.
+//! A side is offered as an outcome only if the solver finds values for it. If the solver cannot
+//! decide a side, the search does not follow it, and the verdict says so
+//! ([`Doubts`](super::Doubts)). So the path condition of every run is satisfiable (if the
+//! `requires` are), and every failure that is found occurs for some values. If undecided sides were
+//! followed, the search could stop at a failure that does not exist.
 
 use mazurka_core::Outcome;
 use mazurka_smt::{Term, Why};
@@ -70,8 +70,9 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// Takes a side of a test of an `if` or `while` whose value is known. Taken literally, the
-    /// rules COND and WHILE have two successors even for such a test.
+    /// Takes a side of a constant test of an `if` or `while`. Taken literally, the rules COND and
+    /// WHILE of the paper have two successors even for such a test, so this function offers both
+    /// sides.
     pub fn literal_side(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -88,8 +89,8 @@ impl TermDomain<'_> {
         Ok(value == 1)
     }
 
-    /// Returns the range of the outcomes of a decision: the least outcome, and the end. A side that
-    /// the solver cannot decide is not offered, and becomes a doubt.
+    /// Returns the possible outcomes of a decision (0: the condition is false, 1: it is true) as a
+    /// range. A side that the solver cannot decide is not in the range, and becomes a doubt.
     fn sides(&mut self, condition: Term, opposite: Term) -> Result<(i64, i64), Halt> {
         let no = self.possible(opposite);
         // The path is feasible, so at least one side is feasible.
@@ -123,13 +124,13 @@ impl TermDomain<'_> {
         possible
     }
 
-    /// Whether a condition may hold on this path; true if that is unknown.
+    /// Whether a condition may hold on this path. Returns true if the solver cannot decide this.
     pub fn may_hold(&mut self, condition: Term) -> bool {
         self.possible(condition) != Ok(false)
     }
 
-    /// Whether a condition can hold on this path. If that is unknown, returns false and records a
-    /// doubt.
+    /// Whether a condition can hold on this path. If the solver cannot decide this, returns false
+    /// and records a doubt.
     pub fn does_hold(&mut self, condition: Term) -> bool {
         self.possible(condition).unwrap_or_else(|why| {
             self.logic.doubt(why);
@@ -178,7 +179,8 @@ impl TermDomain<'_> {
         Ok(range.first + value)
     }
 
-    /// Whether an index can have this value. Records the first value for which that is unknown.
+    /// Whether an index can have this value. Records the first value for which the solver cannot
+    /// decide this.
     fn can_be(&mut self, index: Term, at: u32, undecided: &mut Option<(u32, Why)>) -> bool {
         let here = self.logic.is_at(index, at);
         self.possible(here).unwrap_or_else(|why| {

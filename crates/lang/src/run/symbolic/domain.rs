@@ -29,7 +29,7 @@ pub(super) struct TermDomain<'a> {
     pub logic: &'a mut Logic,
     /// φ, the path condition.
     pub path: &'a mut Vec<Term>,
-    /// The cause of each outcome of all events of the run.
+    /// The cause of each outcome, over all events of the run.
     pub causes: &'a mut Vec<Cause>,
     /// Whether to stop at the first unknown condition.
     pub probing: bool,
@@ -54,7 +54,7 @@ pub(super) enum Apart {
     /// No conditions.
     #[default]
     Nothing,
-    /// The conditions without an `assume` between them and the next mark.
+    /// The conditions from which no `assume` can be reached before the next mark.
     Branches,
     /// All conditions.
     Conditions,
@@ -74,7 +74,8 @@ pub(super) struct StepEnd {
 }
 
 impl StepEnd {
-    /// `decides`: whether the step is only local work, so that it decides the first condition.
+    /// `decides` says that the step starts at a condition before which the process rested, so that
+    /// it decides this condition.
     pub fn new(apart: Apart, decides: bool, operand: Option<Term>) -> Self {
         Self {
             apart,
@@ -84,7 +85,7 @@ impl StepEnd {
         }
     }
 
-    /// Whether the next condition is left to another step.
+    /// Whether the process can rest before the next condition and leave it to another step.
     pub fn is_near(&self) -> bool {
         self.place.is_some()
     }
@@ -316,7 +317,7 @@ impl Domain for TermDomain<'_> {
         all
     }
 
-    /// Decides whether the invariant holds, like any condition.
+    /// Decides whether the invariant holds, in the same way as any other condition.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,

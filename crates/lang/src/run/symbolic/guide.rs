@@ -1,5 +1,6 @@
-//! Steps along a known path: concolic execution, and the repetition of its path from other initial
-//! values.
+//! Steps whose decisions are known in advance. In concolic execution they follow from the initial
+//! values; afterwards the same path is followed again, over unknown initial values. A [`Guide`]
+//! supplies the decisions, so no solver is needed.
 //!
 //! Guarded-command paper, sections 4 and 5.1.
 //!
@@ -10,9 +11,10 @@
 //! | a label of a permutation | [`SymbolicMachine::step_along`] |
 //! | path(θ), Definition 6 | [`SymbolicMachine::condition`] of a machine that has followed θ |
 //!
-//! Deviation: path(θ) is computed forwards, step by step, and not backwards by substitution. Both
-//! express the guards of later states over the initial state. The conditions under which divisions
-//! and indices are defined are part of path(θ), and so are the `requires` of the program.
+//! Deviation: the paper computes path(θ) backwards, by substitution; here it is computed forwards,
+//! step by step. Both express the guards of later states over the initial state. The conditions
+//! under which divisions and indices are defined are part of path(θ), and so are the `requires` of
+//! the program.
 
 use mazurka_core::{ProcessId, StepError};
 use mazurka_smt::{Evaluator, Model, Term};
@@ -61,7 +63,7 @@ impl Guide {
 impl TermDomain<'_> {
     /// Returns the side of a condition that the guide prescribes. `test`: whether the condition is
     /// a test of the program. Otherwise it is the condition under which an operation is defined,
-    /// which holds on any recorded path.
+    /// which always holds on a recorded path.
     pub(super) fn guided(&mut self, condition: Term, test: bool) -> Option<Result<bool, Halt>> {
         let guide = self.guide.as_mut()?;
         let known = self.logic.known(condition);
@@ -107,10 +109,10 @@ impl TermDomain<'_> {
         Some(Ok(wanted))
     }
 
-    /// Records the element that a known index selects, so that a path has the same length whenever
-    /// it is followed. In another order of steps the index may select another element, so the
-    /// recorded element is not enforced: a step that acquires another lock of an array takes the
-    /// same path.
+    /// Records the element that a known index selects, so that a path has the same number of
+    /// entries whenever it is followed. The recorded element is not enforced: in another order of
+    /// the steps the index may select another element, for example another lock of an array, and
+    /// the step still takes the same path.
     pub(super) fn guided_known(&mut self, at: u32) {
         if let Some(guide) = self.guide.as_mut() {
             guide.next(|_| Some(at));
@@ -172,8 +174,8 @@ impl SymbolicMachine {
     }
 
     /// Makes the step of a process along this path. The path condition restricts the initial values
-    /// to those for which the step takes the path. It is an error if there clearly are no such
-    /// values.
+    /// to those for which the step takes the path. Returns an error if it is evident that there are
+    /// no such values.
     pub fn step_along(
         &mut self,
         process: ProcessId,

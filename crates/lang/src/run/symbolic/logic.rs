@@ -1,4 +1,5 @@
-//! Terms as the values of a run, and queries to the solver.
+//! The terms of a symbolic machine, the operations that the interpreter makes on them, and the
+//! queries to the solver.
 //!
 //! A known value is always a constant of sort `int`, whatever its type. So equal values are equal
 //! terms, and computing with known values makes no terms. In an operation with an unknown value, a
@@ -32,9 +33,11 @@ pub(super) fn sort_of(ty: Type) -> Sort {
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
-    /// Branches were given up that have no solution in which every `int` fits into this many bits.
+    /// Branches were given up because they have no solution in which every `int` fits into this
+    /// number of bits.
     pub within: Option<u8>,
-    /// Branches were given up whose feasibility is unknown, for this reason.
+    /// Branches were given up because the solver could not decide whether they are feasible, for
+    /// this reason.
     pub undecided: Option<String>,
     /// Branches were given up because the time was over.
     pub out_of_time: bool,
@@ -115,7 +118,7 @@ impl Logic {
         }
     }
 
-    /// Returns a term as a value: constants get the sort `int`.
+    /// Returns a term as a value of the machine: a constant gets the sort `int`.
     fn plain(&mut self, term: Term) -> Term {
         match self.known(term) {
             Some(value) => self.constant(value),
@@ -162,7 +165,7 @@ impl Logic {
         }
     }
 
-    /// If the divisor is unknown, the caller must have ensured that it is not 0.
+    /// Computes `a op b`. If the divisor is unknown, the caller must ensure that it is not 0.
     pub fn arith(&mut self, op: Arith, ty: Type, a: Term, b: Term) -> Result<Term, Fault> {
         if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
             return Ok(self.constant(numbers::arith(op, ty, a, b)?));
@@ -281,7 +284,7 @@ impl Logic {
             let equal = self.terms.equal(one, other);
             self.plain(equal)
         } else {
-            // Terms of different sorts may be equal.
+            // Indices of different types are not compared: they count as equal.
             self.truth(true)
         }
     }
@@ -319,7 +322,8 @@ impl Logic {
         }
     }
 
-    /// Whether the solver finds values that satisfy all conditions. An unknown answer is a doubt.
+    /// Whether the solver finds values that satisfy all conditions. If it cannot decide this,
+    /// returns false and records a doubt.
     pub fn holds_for_some(&mut self, conditions: &[Term]) -> bool {
         match self.ask(conditions) {
             Answer::Sat(_) => true,
@@ -345,7 +349,8 @@ impl Logic {
         }
     }
 
-    /// Whether the conditions are satisfiable; true, with a doubt, if that is unknown.
+    /// Whether the conditions are satisfiable. If the solver cannot decide this, returns true and
+    /// records a doubt.
     pub fn feasible(&mut self, conditions: &[Term]) -> bool {
         self.possible(conditions).unwrap_or_else(|why| {
             self.doubt(why);
@@ -369,8 +374,8 @@ impl Logic {
         self.ask(&all) == Answer::Unsat
     }
 
-    /// Whether conditions mention two inputs with the same name. Two paths have read this input
-    /// with different types, so no list of inputs can give both.
+    /// Whether the conditions mention two inputs with the same name. This happens if two paths read
+    /// the input with different types; a list of inputs by name cannot give both values.
     pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
         let variables = self.terms.variables();
         let mut names = FxHashSet::default();
@@ -401,15 +406,15 @@ impl Logic {
             return Answer::Unknown(Why::Failed("there is no solver".to_owned()));
         };
         let answer = solver.check(&mut self.terms, conditions);
-        // A result that is based on a defective answer would be wrong.
+        // The solver contradicts itself, so no result of this run could be trusted.
         if let Answer::Unknown(why @ Why::Defect(_)) = &answer {
             panic!("{why}");
         }
         answer
     }
 
-    /// Returns values that satisfy all conditions; `None` if there are no such values or the solver
-    /// finds none.
+    /// Returns values that satisfy all conditions; Returns `None` if the solver finds no such
+    /// values.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
             Answer::Sat(model) => Some(model),
@@ -417,8 +422,9 @@ impl Logic {
         }
     }
 
-    /// Returns a fingerprint of a term that does not depend on the other terms. Terms may order the
-    /// sides of an equation or of a sum by their age; that makes no difference here.
+    /// Returns a fingerprint of a term that is the same in every table of terms. A table orders the
+    /// sides of an equation or of a sum by their age; the fingerprint does not depend on this
+    /// order.
     pub fn print(&mut self, term: Term) -> Fingerprint {
         if let Some(value) = self.known(term) {
             return Fingerprint::EMPTY.then(0).then(value as u64);

@@ -16,22 +16,21 @@
 //!   undecided, the process halts. A condition that is not constant always adds an outcome, even if
 //!   only one side is feasible: terms are the same in equivalent runs (Corollary 3), but
 //!   feasibility depends on all earlier decisions.
-//! - A guard that holds for some values only is both open and closed (section 6.3 of the paper
-//!   considers the open side). So the step of such a process has an outcome in which the process
-//!   *stays*: only the path condition changes. Then the process waits until a cell that its step
-//!   may touch has another value. Whether it can make such a step depends only on the terms. So for
-//!   each valuation of the variables, this is a concrete program whose processes sometimes test a
-//!   guard that is closed.
-//! - The local work of a process before its first step may depend on an input. Such work is a
-//!   separate step without accesses. All these steps come before all others, in the order of the
+//! - A guard may hold for some values only. For these the process continues; section 6.3 of the
+//!   paper considers only this case. For the other values the process waits. So the step has a
+//!   second outcome, in which the process *stays*: only the path condition changes. Afterwards the
+//!   process waits until a cell that its step may touch has another value. For each valuation of
+//!   the unknowns this is a concrete program whose processes sometimes test a closed guard.
+//! - The local work of a process before its first step may depend on an input. If so, this work is
+//!   a separate step without accesses. These steps come before all other steps, in the order of the
 //!   processes.
-//! - For nets, a condition over inputs that a step meets in the local work after its access is a
-//!   separate step, too ([`SymbolicMachine::with_branches_apart`]). Until that step the process
-//!   *rests* before the condition.
-//! - An unknown index selects from all elements, as a term; it claims the whole array. Whether two
-//!   such accesses overlap depends on the path (section 6.1), which
-//!   [`apart`](mazurka_core::Symbolic::apart) decides. Explorers cannot query it; for them arrays
-//!   are split ([`SymbolicMachine::with_arrays_split`]).
+//! - For nets, the local work after the access of a step is split at a condition over inputs
+//!   ([`SymbolicMachine::with_branches_apart`]): the process *rests* before the condition, and
+//!   deciding it is a separate step.
+//! - The element that an unknown index selects is a term over all elements of the array, and the
+//!   access claims the whole array. Whether two such accesses overlap depends on the path (section
+//!   6.1); [`apart`](mazurka_core::Symbolic::apart) decides this for `symbolic`. Other explorers
+//!   know only the claims; for them arrays are split ([`SymbolicMachine::with_arrays_split`]).
 
 mod any_start;
 mod beside;
@@ -117,7 +116,8 @@ struct StepUndo {
 #[derive(Debug)]
 pub struct SymbolicMachine {
     code: Arc<Code>,
-    /// The original program, for runs with values: in `code` arrays may be split.
+    /// The original program, for runs with concrete values. It differs from `code` if arrays are
+    /// split.
     original: Arc<Code>,
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
@@ -135,8 +135,8 @@ pub struct SymbolicMachine {
     guards: Claims,
     /// The number of processes that have started and not ended.
     unfinished: usize,
-    /// The number of processes with local work before their next mark that depends on inputs:
-    /// before their first step, or from where they rest.
+    /// The number of processes that are between two marks: their local work depends on inputs and
+    /// is a step of its own, before their first step or after a resting place.
     between_marks: usize,
     max_local: u64,
     patience: Patience,
@@ -167,7 +167,7 @@ pub struct SymbolicMachine {
 enum Possible {
     Yes,
     No,
-    /// Possibly for some values of the variables only.
+    /// The step is possible for some values, and perhaps not for all.
     Depends,
 }
 
@@ -180,8 +180,8 @@ impl SymbolicMachine {
     }
 
     /// Makes a machine like `new`, which breaks off a long step when the search no longer waits.
-    /// Such a step ends with a mishap, and the state after it has no meaning. `reached` records
-    /// what processes reach.
+    /// Such a step ends with a mishap, and the state after it has no meaning. `reached` records the
+    /// instructions that processes pass.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -383,7 +383,7 @@ impl SymbolicMachine {
                 self.undo_to(taken.undo);
                 event.spawned.clear();
                 event.joined.clear();
-                // Drops the mishaps of a child whose start is undone.
+                // The start of a child is undone, and so are its mishaps.
                 event.mishaps.clear();
                 event.stayed = true;
                 let seen = self.touched_values(process);
@@ -442,9 +442,9 @@ impl SymbolicMachine {
             .count()
     }
 
-    /// Whether a process is alive but not at a mark, so that it has local work to do first. Such
-    /// work touches nothing shared, so it is done before all steps, one process after the other, as
-    /// if it belonged to the initial state or to the step before.
+    /// Whether a process is alive but not at a mark, so that its next step is only local work. Such
+    /// work touches nothing shared, so it is done before all other steps, one process after the
+    /// other.
     fn is_between_marks(&self, process: ProcessId) -> bool {
         self.life(process) == Life::Alive && self.resting(process).is_none()
     }
@@ -688,7 +688,7 @@ impl Execution for SymbolicMachine {
         };
         let info = &self.code.steps[step as usize];
         match info.wait {
-            // The step acquires one lock only if its index is known.
+            // If the index is unknown, the step may acquire any lock of the array.
             Wait::Lock if info.fixed.is_none() => {
                 let mut claims = Claims::new();
                 self.claim(process, &mut claims);
@@ -782,8 +782,8 @@ impl Symbolic for SymbolicMachine {
 
     fn apart(&self, one: (Access, Option<u32>), other: (Access, Option<u32>)) -> bool {
         let mut logic = self.logic.borrow_mut();
-        // An access to an unknown element is recorded as one to the whole array, so the position of
-        // an element counts from the start of that access.
+        // An access to an unknown element is recorded as an access to the whole array. So the index
+        // of another element is its distance from the first cell of this access.
         let same = match (one, other) {
             ((_, Some(one)), (_, Some(other))) => logic.same_element(one, other),
             ((all, Some(index)), (access, None)) | ((access, None), (all, Some(index)))

@@ -1,4 +1,6 @@
-//! Properties and indices as terms. They are evaluated as a whole, without deciding conditions.
+//! Evaluates properties and indices to terms. Unlike the code of a step, a property with an unknown
+//! condition does not split the run: the whole property becomes one term, together with the
+//! condition under which it has a value.
 
 use mazurka_smt::Term;
 
@@ -26,7 +28,7 @@ struct Partial {
 }
 
 impl Logic {
-    /// Returns the condition that a property over shared variables is defined and holds.
+    /// Returns the condition under which a property over shared variables has a value and holds.
     pub fn property(&mut self, code: &Code, cells: &[Term], expr: &Expr) -> Result<Term, Fault> {
         let Partial { value, defined } = self.partial(code, cells, expr)?;
         Ok(self.and(defined, value))

@@ -1,5 +1,5 @@
-//! Decides whether a property holds in a state of a symbolic run, for some values that lead to the
-//! state.
+//! Decides for `reach` whether a property holds in the current state of a symbolic run, for some of
+//! the values that lead to this state.
 
 use mazurka_core::{Execution, ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
@@ -24,9 +24,9 @@ pub enum LastStep {
 }
 
 impl SymbolicMachine {
-    /// Makes a condition over inputs a separate step, if only local work is left of the step that
-    /// meets it. So later steps of other processes do not depend on the side that is taken. The
-    /// number of traces stays the same, but they have more events.
+    /// Makes the decision of a condition over inputs a separate step, if only local work of the
+    /// current step is left. So later steps of other processes do not depend on the side that is
+    /// taken. The number of traces stays the same, but the traces have more events.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -45,10 +45,9 @@ impl SymbolicMachine {
         self
     }
 
-    /// Lets each process do its local work at any time: before its first step, and from where it
-    /// rests before a condition. So a process never waits for another one without a conflicting
-    /// access. The number of traces stays the same as if this work is done first, but there are
-    /// many more orders.
+    /// Lets each process do its separate local work at any time, not before all other steps. So a
+    /// process never waits for another one with which it has no conflicting access. The number of
+    /// traces stays the same, but there are many more orders of steps.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -73,8 +72,8 @@ impl SymbolicMachine {
         self.state.cells.get(cell as usize).copied()
     }
 
-    /// Returns the line of the next step of a live process; 0 if the local work before that step is
-    /// not done yet.
+    /// Returns the line of the next step of a live process, or 0 if the process is between two
+    /// marks.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         if self.is_between_marks(process) {
             return Some(0);
@@ -84,8 +83,9 @@ impl SymbolicMachine {
         Some(span.line_of_all(&self.code.source))
     }
 
-    /// Whether a property can hold here, for some values that take the path of the current run.
-    /// `value` gives the values of its cells, `at` says which of its points hold. False if a
+    /// Whether a property can hold in the current state, for some values that take the path of the
+    /// current run. `value` gives the values of the cells. A property may also mention *points*
+    /// (places of processes in the source), and `at` says which of these hold. Returns false if a
     /// process of a point is between two marks, because such a process is at no point.
     pub fn may_hold(
         &self,
@@ -132,7 +132,7 @@ impl SymbolicMachine {
     }
 
     /// Returns values for which a concrete run follows the current run and ends in a state where a
-    /// property holds; `None` if there are no such values or the solver finds none.
+    /// property holds; Returns `None` if the solver finds no such values.
     pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
         let here = |cell: u32| self.term_of(cell);
         let mut conditions = self.state.path.clone();

@@ -1,4 +1,5 @@
-//! Decides whether two runs with the same inputs can have different results.
+//! Decides whether two runs with the same inputs and initial values can end with different results:
+//! the solver looks for values that take both paths and for which an observed variable differs.
 
 use mazurka_smt::{Answer, Model, Sort, Term, Why};
 use rustc_hash::FxHashSet;
@@ -9,23 +10,23 @@ use super::SymbolicMachine;
 use super::logic::Logic;
 use super::tell::{Concrete, Observed};
 
-/// Values for everything that is symbolic in some runs.
+/// Values for all unknowns of some runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valuation(pub(super) Model);
 
 /// How two results compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// They are equal whenever both runs are possible.
+    /// The results are equal for all values for which both runs are possible.
     Agree,
     /// For these values both runs are possible and end differently.
     Differ(Valuation),
-    /// The solver cannot decide it, for this reason.
+    /// The solver cannot decide whether the results agree, for this reason.
     Unknown(String),
 }
 
 impl Observed {
-    /// Returns the values that are observed. Results with the same values agree.
+    /// Returns the values that are observed. Results with the same list of terms agree.
     pub fn values(&self) -> &[Term] {
         &self.values
     }
@@ -96,7 +97,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// Returns the current run under these values.
+    /// Returns the current run with these values for its unknowns.
     pub fn concrete_with(&self, valuation: &Valuation) -> Concrete {
         self.with(&valuation.0)
     }

@@ -1,23 +1,27 @@
 //! Splits arrays if the `requires` of the program imply that some of their accesses never overlap.
 //!
 //! SymPaths paper, section 6.1: `a[i] := 1` and `a[j] := 2` commute if the path condition implies
-//! that i and j differ. `symbolic` and `prove` check this for two steps after making them. An
-//! explorer compares claims before the steps are made, for all values at once. Equivalent runs must
-//! have equal claims, so claims must not depend on decisions of the run.
+//! that i and j differ. `symbolic` and `prove` check this for two steps after making them. Other
+//! explorers compare claims, which must be known before a step and must not depend on the decisions
+//! of a run, because equivalent runs have equal claims.
 //!
-//! So the check is made once, before the search. If every index of an array is computed from
-//! variables that no process writes, each index selects the same element throughout a run. Indices
-//! that may be equal under the `requires` form a *group*; no element belongs to two groups. Each
-//! group then gets a copy of the array, which its accesses use; the array itself is never touched.
-//! For given values, the copy of a group has the array's values in the elements of the group, and
-//! initial values in all others. So the program fails, waits and ends as before, two final states
-//! differ in the array if and only if they differ in a copy, and steps on different groups touch
-//! nothing in common. An array stays whole if any other index accesses it, in the code or in a
-//! property. It also stays whole if an invariant reads it, because a write to any element is a
-//! write to a variable of the invariant.
+//! For these explorers the check is made once, before the search. An array can be split if every
+//! index of it is computed from variables that no process writes: then each index selects the same
+//! element throughout a run. Indices that may be equal under the `requires` form a *group*, so no
+//! element belongs to two groups. Each group gets a copy of the array, which its accesses use; no
+//! access uses the array itself.
 //!
-//! The instructions and their places stay the same; only the cells differ. Runs shown with values
-//! are runs of the original program.
+//! For given values, the copy of a group holds the right values in the elements that the group can
+//! select, and initial values in all other elements. So the program fails, waits and ends as
+//! before, and two final states differ in the array if and only if they differ in a copy. Steps on
+//! different groups touch nothing in common.
+//!
+//! An array stays whole if any other index accesses it, in the code or in a property. It also stays
+//! whole if an invariant reads it, because every write to the array is then a write to a variable
+//! of the invariant.
+//!
+//! The instructions and their places stay the same; only the cells differ. A run that is shown to
+//! the user with values is a run of the original program.
 
 use std::sync::Arc;
 
@@ -82,7 +86,7 @@ impl SymbolicMachine {
         let cells = initial_cells(&code, &mut logic);
         let original = Arc::clone(&code);
         let (code, cells) = match split(&code, &cells, &mut logic) {
-            // Copies have the names of their arrays, so they start with the same terms.
+            // A copy has the name of its array, so its cells start with the same terms.
             Some(code) => (Arc::new(code), None),
             None => (code, Some(cells)),
         };
@@ -133,7 +137,7 @@ impl SymbolicMachine {
 /// Returns the program with its arrays split, if at least one can be split.
 fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     let program = &code.program;
-    // If each access is a step, an index is read in an earlier step than the element.
+    // With `atomicity access`, the index is read in an earlier step than the element.
     if program.atomicity == Atomicity::Access {
         return None;
     }
@@ -253,7 +257,7 @@ impl<'a> Accesses<'a> {
                 places.iter().for_each(|place| all.write(place));
             }
         }
-        // `requires` is about initial values, which the array keeps.
+        // A `requires` is about initial values, which are in the array itself.
         let stated = |property: &'a Property| &property.expr;
         let stated = program.ensures.iter().map(stated);
         let stated = stated.chain(&program.conditions);
@@ -312,7 +316,7 @@ impl<'a> Accesses<'a> {
                     indices.push(index);
                 }
             }
-            // Constant indices have separate cells anyway.
+            // Constant indices claim separate cells even without copies.
             let all_known = indices.iter().all(|i| matches!(i.kind, ExprKind::Const(_)));
             (!all_known && indices.len() <= MOST_INDICES).then_some((array, indices))
         });

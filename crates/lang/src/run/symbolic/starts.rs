@@ -1,12 +1,12 @@
-//! The work before the first step, if it depends on inputs, and the paths of this work that count.
+//! The local work of a process before its first step, if it depends on inputs.
 //!
-//! The work before the first steps happens before everything else, so with a false `assume` in it
-//! no run counts. A machine with concrete values does all of this work at once. In this machine it
-//! is a step of each process, on which failures of other processes do not depend. The results are
-//! the same, because inputs belong to processes and this work touches nothing shared, so the start
-//! of one process does not restrict the start of another. So
+//! A machine with concrete values does the work before the first steps at once, as part of the
+//! initial state. If an `assume` in this work is false, no run counts. In the symbolic machine this
+//! work is a separate step of each process, and the failures of other processes do not depend on
+//! it. The results are the same: inputs belong to processes and the work touches nothing shared, so
+//! the start of one process does not restrict the start of another. Two rules follow:
 //! - if a process can start only with a false `assume`, no run counts
-//!   ([`SymbolicMachine::check_starts`]), and
+//!   ([`SymbolicMachine::check_starts`]);
 //! - otherwise a failure counts for all starts of the other processes, and the inputs of the
 //!   evidence are chosen so that all processes start ([`SymbolicMachine::start_all`]).
 
@@ -42,7 +42,7 @@ impl SymbolicMachine {
                 .run_to_mark(ProcessId(process), &mut event, &[], false)
                 .is_err()
             {
-                // The work depends on an input, so it becomes a step.
+                // The work depends on an input: undo it, so that it becomes a step.
                 self.undo_to(mark);
                 self.asked.truncate(asked);
             }
@@ -57,7 +57,7 @@ impl SymbolicMachine {
             match logic.property(&self.code, &self.state.cells, &property.expr) {
                 Ok(required) if logic.known(required) == Some(1) => {}
                 Ok(required) => self.state.path.push(logic.condition(required)),
-                // The property can be computed only with concrete values.
+                // A number in the property exceeds 64 bits.
                 Err(_) => logic.doubts.out_of_range = true,
             }
         }

@@ -1,4 +1,5 @@
-//! The state of a symbolic run: ⟨σ, φ, Σ⟩.
+//! The state of a symbolic run, ⟨σ, φ, Σ⟩: the values of the cells as terms, the path condition,
+//! and the processes.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,8 +14,8 @@ use crate::run::state::{Life, Process};
 /// The number of initial values that are made between two checks of the clock.
 const BETWEEN_CLOCK_CHECKS: u32 = 1 << 13;
 
-/// The reason why a process waits, as found by a step in which it stayed. The process waits until
-/// one of the fields changes.
+/// Why a process waits, found by a step in which it *stayed* (`mod.rs`). The process is tried again
+/// when one of the fields has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WaitReason {
     /// The values of the cells that its step may touch.
@@ -26,7 +27,7 @@ pub(super) struct WaitReason {
 /// The state of a process that rests before a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RestBeforeCondition {
-    /// The remaining operand on the stack.
+    /// The operand that is left on the stack, if there is one.
     pub operand: Option<Term>,
     /// The amount of local work that the process may still do before its next mark.
     pub fuel: u64,
@@ -89,8 +90,8 @@ impl SymbolicProcess {
     }
 }
 
-/// For a live process: program point, frame, numbers of children and inputs, why it waits and how
-/// it rests, and locals.
+/// For a live process: its position, its frame, its numbers of children and inputs, why it waits,
+/// how it rests, and its locals.
 type ProcessKey<'a> = (
     Life,
     Option<(
@@ -108,7 +109,7 @@ type ProcessKey<'a> = (
 pub struct SymbolicState {
     /// σ: for each cell a term over initial values and inputs.
     pub(super) cells: Vec<Term>,
-    /// Σ
+    /// Σ: the processes.
     pub(super) processes: Vec<SymbolicProcess>,
     /// φ as a list of conditions.
     pub(super) path: Vec<Term>,
@@ -149,8 +150,8 @@ pub(super) fn initial_cells(code: &Code, logic: &mut Logic) -> Vec<Term> {
     initial_cells_until(code, logic, &Patience::default()).0
 }
 
-/// Returns the initial values, and whether they are complete. A large array needs many variables,
-/// and patience limits the time to make them.
+/// Returns the initial values, and whether they are complete. A large array needs many term
+/// variables, and `patience` limits the time to make them.
 pub(super) fn initial_cells_until(
     code: &Code,
     logic: &mut Logic,

@@ -1,4 +1,5 @@
-//! Symbolic states as text, and values that make a run concrete.
+//! Shows symbolic runs: path conditions and states as text, and values for the unknowns with which
+//! a run becomes concrete.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -111,30 +112,31 @@ impl SymbolicMachine {
         self.logic.borrow().doubts.clone()
     }
 
-    /// Returns a function that returns the doubts. It works even while the machine is borrowed or
-    /// after it is dropped.
+    /// Returns a function that returns the doubts so far. The function can be called while the
+    /// machine is borrowed, and after it is dropped.
     pub fn doubts_so_far(&self) -> impl Fn() -> Doubts + use<> {
         let logic = Rc::clone(&self.logic);
         move || logic.borrow().doubts.clone()
     }
 
-    /// Whether some values may satisfy the `requires` of the program. If that is unknown, returns
-    /// true and records a doubt, because a verified property may then hold vacuously.
+    /// Whether some values may satisfy the `requires` of the program. If the solver cannot decide
+    /// this, returns true and records a doubt: a property that is verified may then hold only
+    /// because no run is possible.
     pub fn can_start(&self) -> bool {
         let start = self.taken.first().map_or(self.state.path.len(), |t| t.path);
         let required = &self.state.path[..start];
         !required.contains(&Term::FALSE) && self.logic.borrow_mut().feasible(required)
     }
 
-    /// Returns values for which a concrete run follows the current run and, if a mishap of the
-    /// initial or final state is given, has that mishap too; `None` if there are no such values or
-    /// the solver finds none.
+    /// Returns values with which a concrete run follows the current run. If a mishap of the initial
+    /// or final state is given, the run also has this mishap. Returns `None` if the solver finds no
+    /// such values.
     pub fn concrete(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         self.concrete_if(mishap, &[])
     }
 
-    /// Returns values like `concrete`, with a small number for every `int`, so that sums and
-    /// products stay small.
+    /// Returns values like `concrete`, but every `int` is a small number, so that sums and products
+    /// fit into 64 bits.
     pub fn concrete_and_small(&self, mishap: Option<&Mishap>) -> Option<Concrete> {
         let mut logic = self.logic.borrow_mut();
         let variables = logic.terms.variables().iter().map(|v| v.term);
@@ -159,8 +161,8 @@ impl SymbolicMachine {
         Some(self.with(&model))
     }
 
-    /// Returns the condition that the property of a mishap of the initial or final state does not
-    /// hold in this state.
+    /// Returns the condition under which the current state breaks a property. The property is given
+    /// by a mishap of the initial or final state.
     pub(super) fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
         let program = &self.code.program;
         let property = match (mishap.process, Site::decode(mishap.site)?) {
@@ -174,7 +176,7 @@ impl SymbolicMachine {
         Some(logic.condition(broken))
     }
 
-    /// Returns the current run under a model.
+    /// Returns the current run with the values of a model for its unknowns.
     pub(super) fn with(&self, model: &Model) -> Concrete {
         let logic = self.logic.borrow();
         let mut code = Code::clone(&self.original);
@@ -256,8 +258,8 @@ impl SymbolicMachine {
         self.code.explain(mishap)
     }
 
-    /// Returns the shared cells for given initial values and inputs, by name; `None` if these
-    /// values do not take the path of the current run, or lead to numbers beyond 64 bits.
+    /// Returns the values of the shared cells for given initial values and inputs. Returns `None`
+    /// if these do not take the path of the current run, or lead to numbers beyond 64 bits.
     pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
         let cells = self.original_cells();
         let logic = self.logic.borrow();

@@ -1,11 +1,14 @@
-//! The parts of the symbolic machine that engines for weak memory models need.
+//! Implements [`WeakMemory`] for the symbolic machine, for searches under a weak memory model with
+//! unknown values.
 //!
-//! A value of the engine is a number: the value itself if it is known and not too large, else the
-//! number of a term. Equal terms are the same term, so equal numbers mean equal terms in all
-//! executions of a search. A condition over unknown values is a separate step
-//! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), so it is a decision of the
-//! execution graph: the engine queries which outcomes are feasible together with the other
-//! decisions.
+//! The engine needs numbers as the values of reads and writes. A known value that is not too large
+//! stands for itself; any other value is represented by the number of its term. Terms are
+//! hash-consed, so equal numbers mean equal terms in all executions of a search.
+//!
+//! A condition over unknown values is a separate step
+//! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), which the engine records in
+//! the execution graph as a *decision*. The engine asks which outcomes of a decision are feasible
+//! together with the other decisions of the graph.
 
 use mazurka_core::{AccessOrder, Claims, Event, Execution, ProcessId, StepError, WeakMemory};
 use mazurka_smt::Term;
@@ -37,9 +40,9 @@ impl Logic {
 }
 
 impl SymbolicMachine {
-    /// Lets processes rest before every unknown condition, as
-    /// [`with_branches_apart`](Self::with_branches_apart) does, and before `assume` too, and start
-    /// in any order. It is for engines that count local work as part of the access before it.
+    /// Lets processes rest before every unknown condition, including that of an `assume`, and start
+    /// in any order. [`with_branches_apart`](Self::with_branches_apart) does the same for fewer
+    /// conditions. This is for engines that count local work as part of the access before it.
     pub fn with_conditions_apart(mut self) -> Self {
         self.apart = Apart::Conditions;
         self.starting_in_any_order()

@@ -1,4 +1,5 @@
-//! Parses expressions by binding power.
+//! Parses expressions by binding power (a Pratt parser): an operator takes the operands on both
+//! sides that bind more tightly than it.
 
 use super::super::ast::{Expr, ExprKind, Name, Selector};
 use super::super::token::TokenKind;
@@ -90,8 +91,8 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// Makes a node, or reports that it is too high. Long sums grow to the left, so the recursion
-    /// depth of the parser does not bound their height.
+    /// Makes a node, or reports that the tree is too high. The recursion depth of the parser is no
+    /// bound for the height: the tree of a long sum grows to the left, without recursion.
     pub(super) fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
         let below = match &kind {
             ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,
@@ -138,7 +139,7 @@ impl<'s> Parser<'s> {
     fn chained_comparison(&mut self, left: Expr<'s>) -> Parse<Expr<'s>> {
         let sign = self.token();
         let shown = self.shown(sign);
-        // The source has `x == 1 & y == 1`, with `&` in place of `&&`.
+        // The source is like `x == 1 & y == 1`, with `&` in place of `&&`.
         let help = match &left.kind {
             ExprKind::Binary(_, _, _, right) if matches!(right.kind, ExprKind::Binary(op, ..) if op.is_bitwise()) => {
                 "`&`, `|` and `^` work on bits: write `&&`, `||` and `!=` between conditions"

@@ -1,4 +1,5 @@
-//! Words of other languages, each with what to write instead.
+//! Words of other languages, such as `thread` or `try_lock`, and for each the text that says what
+//! to write instead.
 
 use super::super::token::{KEYWORDS, TokenKind};
 use mazurka_diagnostics::nearest;
@@ -177,8 +178,8 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Functions of other languages that return a value, each with what to write instead. A replacement
-/// reads and writes in one step, because between two steps another process could run.
+/// Functions of other languages that return a value, each with what to write instead. Most of these
+/// functions read and write at once, so the replacement must be a single step.
 const FOREIGN_VALUES: &[(&[&str], &str)] = &[
     (
         &["try_lock", "trylock", "tryLock", "try_acquire"],

@@ -1,4 +1,6 @@
-//! Parses declarations and processes.
+//! Parses the items of a file: declarations, properties, procedures and processes. Some keywords of
+//! items, such as `ghost`, are names in other places, so they are recognised by the tokens after
+//! them.
 
 use std::rc::Rc;
 
@@ -33,7 +35,7 @@ impl<'s> Parser<'s> {
             if result.is_err() {
                 self.skip_item(start);
             } else if !self.at_item() && !self.at(TokenKind::Semi) {
-                // A token on a new line is a separate mistake.
+                // A wrong token on a new line is a separate mistake.
                 if self.diagnostics.len() == before || self.on_new_line() {
                     self.wrong_item_tail();
                 }
@@ -553,7 +555,8 @@ impl<'s> Parser<'s> {
         Ok(Item::Var { names, ty, init })
     }
 
-    /// Parses the value of a variable whose type is missing, so that mistakes in it are reported.
+    /// Parses the value of a variable whose type is missing, so that mistakes in the value are
+    /// reported too.
     fn value_of_untyped(&mut self) -> Option<Init<'s>> {
         if !matches!(self.kind(), TokenKind::Equals | TokenKind::Assign) {
             return None;

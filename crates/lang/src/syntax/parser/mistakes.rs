@@ -1,4 +1,5 @@
-//! Reports frequent mistakes, each with a help text.
+//! Reports frequent mistakes, each with a help text. Where possible, the parser continues as if the
+//! text were right: `x = 1` as a statement is reported and read as `x := 1`.
 
 use super::super::ast::{Base, Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
 use super::super::token::TokenKind;
@@ -71,7 +72,8 @@ impl<'s> Parser<'s> {
         );
     }
 
-    /// Reports a token after a statement that neither belongs to it nor starts the next statement.
+    /// Reports a token after a statement: the token does not belong to the statement, and does not
+    /// start the next one.
     pub(super) fn wrong_tail(&mut self) {
         let previous = self.token_at(self.pos - 1);
         if self.at(TokenKind::Assign)
@@ -238,7 +240,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether the tokens after `( e )` could be the body of a guard.
+    /// Whether the tokens after `( e )` look like the body of a guard, so that `|>` is missing.
     fn guard_sign_missing(&self) -> bool {
         let (close, next) = (self.token(), self.token_at(self.pos + 1));
         let between = Span {
@@ -420,7 +422,8 @@ impl<'s> Parser<'s> {
         )
     }
 
-    /// Reports an `include "file.maz"` whose text does not follow, with the reason.
+    /// Reports an `include "file.maz"` that was not replaced by the text of the file, with the
+    /// reason.
     pub(super) fn included(&mut self, span: Span) {
         let label = match mark_after_include(self.source, span) {
             Ok(true) => return,
@@ -446,7 +449,7 @@ impl<'s> Parser<'s> {
     /// Reports a token that starts no declaration.
     pub(super) fn not_an_item(&mut self) -> ParseStop {
         let token = self.token();
-        // An additional `}`, which was reported, has closed the process early.
+        // A `}` without a partner, which was reported, has ended the process too early.
         if self.already_reported(token) || self.stray_brace {
             return ParseStop::Unexpected;
         }

@@ -1,8 +1,9 @@
-//! From balanced tokens to the syntax tree, by recursive descent.
+//! Builds the syntax tree from balanced tokens, by recursive descent.
 //!
-//! A function that cannot continue reports the reason and returns [`ParseStop`]; the enclosing list
-//! of statements or items then skips to the next one. Frequent mistakes are reported and parsed as
-//! what was probably meant, so that nothing is skipped.
+//! A function that cannot continue reports the reason and returns [`ParseStop`]. The function that
+//! parses the enclosing list of statements or items then skips to the next statement or item.
+//! Frequent mistakes are reported and parsed as what was probably meant, so that nothing is
+//! skipped.
 
 mod expr;
 mod foreign;
@@ -36,8 +37,8 @@ const MAX_STMT_DEPTH: u16 = 128;
 pub(crate) struct Parsed<'s> {
     pub file: File<'s>,
     pub diagnostics: Vec<Diagnostic>,
-    /// The names in parts that could not be parsed. These parts may declare them, so they are not
-    /// reported as unknown.
+    /// The names in parts that could not be parsed. Such a part may declare a name, so these names
+    /// are not reported as unknown.
     pub tainted: FxHashSet<&'s str>,
 }
 
@@ -103,7 +104,8 @@ struct Parser<'s> {
     words_reported: FxHashSet<&'s str>,
     /// Whether it was reported that the current declaration or process is nested too deeply.
     depth_reported: bool,
-    /// Whether brackets after a name belong to the enclosing type.
+    /// Whether brackets after a name are the size of an array: in `a..N[4]`, the `[4]` belongs to
+    /// the type.
     before_size: bool,
     /// Whether the position is in the alternatives of a `select`.
     in_select: bool,
@@ -245,7 +247,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Marks every name in a range of tokens as possibly declared there.
+    /// Records every name in a range of tokens as [tainted](Parsed::tainted).
     fn taint(&mut self, from: usize, to: usize) {
         for index in from..to.min(self.tokens.len()) {
             let token = self.tokens[index];

@@ -1,4 +1,5 @@
-//! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`
+//! Parses the operations of an object and its specification: `op push(v: 1..3) { … }` and `spec
+//! object for 2 clients of 3 operations { … }`.
 
 use super::super::ast::{Expr, Item, OperationResult, Spec};
 use super::super::token::TokenKind;

@@ -1,6 +1,6 @@
-//! Parses quantified expressions, `match`, and functions.
+//! Parses quantified expressions (`forall i in 0..n: e`), `match`, and functions.
 //!
-//! Their keywords are names elsewhere. A keyword is recognised by the tokens after it.
+//! Their keywords are names in other places, so a keyword is recognised by the tokens after it.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! `refines "other.maz" via { x -> y, m.from -> z }`
+//! Parses `refines "other.maz" via { x -> y, m.from -> z }`.
 
 use super::super::ast::{Dotted, Item};
 use super::super::token::TokenKind;

@@ -1,4 +1,5 @@
-//! `select { e |> s [] c ? x |> t [] else |> u }`
+//! Parses `select { e |> s [] c ? x |> t [] else |> u }`: alternatives with their conditions,
+//! separated by `[]`.
 
 use super::super::ast::{Alternative, Gate, Stmt, StmtKind};
 use super::super::token::TokenKind;
@@ -68,8 +69,8 @@ impl<'s> Parser<'s> {
         self.separates(self.pos)
     }
 
-    /// Whether the token at an index begins a `[]` that separates alternatives. It is no index,
-    /// because an index is never empty.
+    /// Whether a `[]` begins at this token. It separates two alternatives, because the brackets of
+    /// an index are never empty.
     pub(super) fn separates(&self, at: usize) -> bool {
         self.in_select
             && self.token_at(at).kind == TokenKind::LBracket

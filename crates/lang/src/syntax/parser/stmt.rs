@@ -1,4 +1,5 @@
-//! Parses statements.
+//! Parses statements. A list of statements continues after a statement that cannot be parsed: the
+//! function skips to its end, and reports the mistakes in the blocks inside it.
 
 use super::super::ast::{Expr, ExprKind, Name, ResultTarget, Spawned, Stmt, StmtKind, Text};
 use super::super::token::TokenKind;
@@ -63,8 +64,9 @@ impl<'s> Parser<'s> {
         list
     }
 
-    /// Called after a statement without a `;`. Returns whether the statement cannot end here. If
-    /// only the `;` is missing, it is reported, and the next statement begins here.
+    /// Called after a statement that no `;` follows. Returns whether the text after the statement
+    /// is wrong. If only the `;` is missing, reports that and returns false, because the next
+    /// statement begins here.
     fn has_wrong_tail(&mut self, before: usize) -> bool {
         if self.token_at(self.pos - 1).kind == TokenKind::RBrace {
             return false;
@@ -148,8 +150,8 @@ impl<'s> Parser<'s> {
         self.deeper(Self::guarded)
     }
 
-    /// Parses one level deeper. Brackets after a guard, a choice or a test are on the level of the
-    /// guard, choice or test.
+    /// Parses something one level deeper. A bracket after a guard, a choice or a test does not add
+    /// a level.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.stmt_depth >= MAX_STMT_DEPTH {
             return Err(self.too_deep("statements are", MAX_STMT_DEPTH, "statements"));
@@ -595,10 +597,10 @@ impl<'s> Parser<'s> {
         self.at_word("try") && matches!(self.kind_after(1), TokenKind::Ident | TokenKind::Lock)
     }
 
-    /// Parses `try s`. `kept`: the destination of its result.
+    /// Parses `try s`. `kept` is the destination of its result.
     fn tried(&mut self, kept: ResultTarget<'s>) -> Parse<StmtKind<'s>> {
         self.bump();
-        // A choice after it applies to the whole statement.
+        // In `let ok = try s <| e |> t`, the choice is between the whole `let` and `t`.
         let operation = self.deeper(Self::branch)?;
         Ok(StmtKind::Try(kept, Box::new(operation)))
     }

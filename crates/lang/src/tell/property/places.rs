@@ -1,9 +1,9 @@
-//! The lines at which a process can rest, computed from the code. An `at` with another line is
-//! reported as a mistake, because the answer "unreachable" would hide it.
+//! Computes from the code the lines at which a process can rest. An `at` with any other line is
+//! reported as a mistake, because the answer "unreachable" would hide this mistake.
 //!
-//! The result is an over-approximation: all paths through the code count, regardless of conditions.
-//! A spawned process gets its name only at run time, so `0.1` may be any process that process 0 may
-//! spawn.
+//! The result may contain too many lines, because all paths through the code count, also those that
+//! no run takes. The name of a spawned process is known only at run time, so `0.1` may be any
+//! process that process 0 may spawn.
 
 use mazurka_core::ProcessPath;
 use mazurka_diagnostics::Span;
@@ -32,7 +32,7 @@ struct CodePosition {
 struct RestWalk {
     /// The places where a step can begin.
     rests: FxHashSet<usize>,
-    /// The places where processes that they spawn start.
+    /// The places where the processes that these processes spawn begin.
     spawns: FxHashSet<usize>,
     /// Whether a spawn can happen more often than it occurs in the code.
     spawns_again: bool,
@@ -74,7 +74,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         return Ok(());
     }
     let s = if lines.len() == 1 { "" } else { "s" };
-    // If the program includes files, a line beyond the end of the main file has no number.
+    // A line beyond the end of the main file has no number among the lines of all files.
     let place = match line {
         usize::MAX => "there".to_owned(),
         line => format!("in line {}", shown_line(code, line)),
@@ -219,7 +219,7 @@ fn spawns_again(code: &Code, start: usize) -> bool {
     let own = own(code, [start]);
     let mut starts: FxHashSet<u32> = FxHashSet::default();
     own.iter().any(|&pc| match code.ops[pc] {
-        // A procedure may spawn a process in every call.
+        // The procedure may spawn a process, and there may be several calls.
         Op::Call(_) => true,
         Op::SpawnBlock(to) => !starts.insert(to) || own_after(code, pc).contains(&pc),
         Op::SpawnCall(procedure) => {

@@ -3,11 +3,12 @@
 //! - scb = po ∪ po;hb;po ∪ hb|loc ∪ rf ∪ mo ∪ rb
 //! - psc = \[SC\];(\[F\];hb)?;scb;(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
 //!
-//! GenMC has no hb|loc: then a relaxed update in the release sequence of an sc store would separate
-//! it from an sc load, which RC11 and C++20 both forbid. RC11 of PLDI 2017 has no rf, which matters
-//! only next to a fence: between sc accesses, rf is part of hb|loc. It requires different locations
-//! in po;hb;po, and treats an update as one event. Here, as in GenMC, an update is two events. So
-//! the outcome of Z6.U is forbidden, which RC11 and C++20 admit (docs/memory.md).
+//! GenMC has no hb|loc. Without it, an sc store would not be ordered before an sc load that reads
+//! from a relaxed update in the release sequence of the store; RC11 and C++20 order them. RC11 of
+//! PLDI 2017 has no rf, which matters only next to a fence: between sc accesses, rf is part of
+//! hb|loc. It requires different locations in po;hb;po, and treats an update as one event. Here, as
+//! in GenMC, an update is two events. So the outcome of Z6.U is forbidden, which RC11 and C++20
+//! admit (docs/memory.md).
 //!
 //! Next to a fence, hb|loc need not be checked, because it adds no cycle. Let F be hb-before x, and
 //! x before b in hb|loc. A cycle leaves b either by po, and F;hb;po is in psc anyway, or to an
@@ -84,7 +85,8 @@ pub(super) struct Search {
     accesses: Vec<(Loc, ThreadId, u32)>,
 }
 
-/// What has been reached of a thread. Counts are those of events at its beginning.
+/// What has been reached of a thread: always its last events. The counts are those of the first
+/// events, which are not reached.
 #[derive(Clone, Copy, Debug)]
 struct ReachedThread {
     /// Index of an event: all nodes from there on are reached.
@@ -316,8 +318,9 @@ impl Reach<'_> {
         }
     }
 
-    /// Follows hb to other threads: after an event that is po-after an access, before one that is
-    /// po-before an access. Fences need no such event.
+    /// Follows hb to the nodes of other threads. From an access, hb must start at a later event of
+    /// its thread; to an access, it must end at an earlier event of its thread (po;hb;po). A fence
+    /// can itself be the start or the end.
     fn nodes_after(&mut self, event: &Event) {
         let count = event.index + if event.is_sc_fence() { 1 } else { 2 };
         for thread in self.threads().filter(|&it| it != event.thread) {

@@ -19,9 +19,9 @@ struct Node {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
-    /// Also a begin or a join.
+    /// A read, the begin of a thread, or a join.
     Read,
-    /// Also a spawn or an end.
+    /// A write, a spawn, or the end of a thread.
     Write,
     Fence,
     Choice,
@@ -210,7 +210,7 @@ impl Relations {
         self.po.or(&self.sw()).plus()
     }
 
-    /// The pairs of a relation that are accesses of the same location.
+    /// Returns the pairs of a relation that access the same location.
     fn same_place(&self, relation: &Matrix) -> Matrix {
         let loc = |at: usize| self.nodes[at].loc;
         let same = |a, b| loc(a).is_some() && loc(a) == loc(b);

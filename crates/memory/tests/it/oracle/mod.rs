@@ -95,7 +95,7 @@ impl Graph {
         key
     }
 
-    /// The value of a write, or the initial value if there is no write.
+    /// Returns the value of a write, or the initial value if there is no write.
     fn value(&self, program: &Litmus, loc: Loc, write: Option<Name>) -> Value {
         match write {
             Some(write) => self.event(write).value,
@@ -103,7 +103,7 @@ impl Graph {
         }
     }
 
-    /// The event that starts a thread, if there is one.
+    /// Returns the event that starts a thread, if there is one.
     fn spawn_of(&self, child: usize) -> Option<Name> {
         let all = self.threads.iter().enumerate();
         let mut all =
@@ -111,8 +111,8 @@ impl Graph {
         all.find(|&name| self.event(name).what == What::Spawn(child))
     }
 
-    /// The number of events of each thread that precede the current position of a thread, by po and
-    /// rf.
+    /// For each thread, returns the number of its events that precede the current position of a
+    /// given thread by po and rf.
     fn past(&self, thread: usize) -> Vec<usize> {
         let mut past = vec![0; self.threads.len()];
         let mut open = vec![(thread, self.threads[thread].len())];
@@ -157,7 +157,7 @@ impl Graph {
     }
 }
 
-/// The key of a graph of the engine, without awaits that are stuck.
+/// Returns the key of a graph of the engine, without awaits that are stuck.
 pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
     use mazurka_memory::graph::{Kind, Slot};
     let mut mine = Graph::default();
@@ -210,7 +210,7 @@ pub struct Answer {
     pub failures: BTreeSet<(ThreadId, u32)>,
 }
 
-/// Makes endings comparable.
+/// Returns a number for an ending, so that endings can be compared.
 pub fn code(ending: Ending) -> u8 {
     match ending {
         Ending::Complete => 0,
@@ -222,7 +222,7 @@ pub fn code(ending: Ending) -> u8 {
     }
 }
 
-/// The program is too large for the oracle.
+/// The error that a program is too large for the oracle.
 #[derive(Debug)]
 pub struct TooLarge;
 
@@ -237,7 +237,7 @@ struct Oracle<'a> {
     answer: &'a mut Answer,
 }
 
-/// All ends of a program, if the oracle visits at most `most` graphs.
+/// Returns all ends of a program, if the oracle visits at most `most` graphs.
 pub fn ends(
     program: &Litmus,
     memory: Memory,
@@ -267,7 +267,7 @@ pub fn ends(
 }
 
 impl Oracle<'_> {
-    /// The next action of each thread in a graph.
+    /// Returns the next action of each thread in a graph.
     fn actions(&mut self, graph: &Graph) -> Vec<Option<Action>> {
         let threads = graph.threads.len();
         self.program.rewind(&mut vec![0; threads]);
@@ -348,7 +348,8 @@ impl Oracle<'_> {
         Ok(())
     }
 
-    /// Whether awaits that are stuck for ever race: each has read the last write of its location.
+    /// Whether the reads of awaits that are stuck for ever race. Each has read the last write of
+    /// its location.
     fn stuck_reads_race(&self, graph: &Graph, stuck: &[(usize, Action, bool)]) -> bool {
         let mut graph = graph.clone();
         for &(thread, action, _) in stuck {

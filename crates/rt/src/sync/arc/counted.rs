@@ -57,8 +57,8 @@ impl Uses {
     }
 }
 
-/// Whether another thread has made one of these uses without it being ordered before
-/// the current one.
+/// Whether another thread has made one of these uses, and spawn and join alone do not order it
+/// before the current use.
 fn unordered(uses: &[u32], spawn_join_clock: &[u32], me: usize) -> bool {
     let known = |thread| spawn_join_clock.get(thread).copied().unwrap_or(0);
     let mut others = uses.iter().enumerate();

@@ -40,7 +40,7 @@ pub(super) struct Record {
     objects: Vec<(usize, Pool)>,
     /// The cells of the counts, used by the clocks or a memory model.
     counts: Option<[u32; 2]>,
-    /// Whether the count is a location of a memory model.
+    /// Whether the strong count is a location of a memory model.
     pub counted: bool,
     /// Knowledge about weak references, for a memory model.
     pub weak: WeakRecord,

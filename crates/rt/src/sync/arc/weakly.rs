@@ -1,17 +1,18 @@
 //! Reference counts under a memory model.
 //!
 //! Which thread drops the last reference, and therefore runs the destructor, may depend on the
-//! order of drops that nothing orders. Usually it does not: all other threads have been joined. So
+//! order of concurrent drops. Usually it does not, because all other threads have been joined. So
 //! at first, drops are not events. The count becomes a location (`Record::counted`) in two cases:
 //! the code reads it, or the destructor makes steps and spawn and join alone do not order the last
-//! drop after all others. Then clones and drops are updates of it as in std, and the search starts
-//! again.
+//! drop after all others. Then clones and drops are updates of this location, as in std, and the
+//! search starts again.
 //!
 //! The value of the location is the number of references minus one.
 //!
 //! The count of weak references matters only to code that reads it (`weak_count`, `get_mut`,
-//! `make_mut`). So it becomes a location if an `Arc` has both weak references and such code. As in
-//! std it is [`LOCKED`] while a thread that sees no weak reference reads the other count.
+//! `make_mut`). So it becomes a location only if the `Arc` has weak references and the program
+//! reads their count. As in std it is [`LOCKED`] while a thread that sees no weak reference reads
+//! the other count.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
@@ -268,7 +269,7 @@ impl World {
     }
 
     /// Makes a strong reference from a weak one, if there is another strong one; `alive` tells
-    /// whether there is in this run. Returns whether it did.
+    /// whether this run has one. Returns whether it did.
     pub(super) fn upgrade_weak(&self, at: usize, alive: bool, place: Place) -> bool {
         if !alive && self.inner.borrow().names.regions.name(at).is_none() {
             // It refers to nothing, or to a value that is being made.
@@ -312,7 +313,7 @@ impl World {
         others == 0
     }
 
-    /// Returns the only reference, which [`unwrap_arc`](Self::unwrap_arc) has taken.
+    /// Puts back the only reference, which [`unwrap_arc`](Self::unwrap_arc) has taken.
     pub(super) fn keep_arc(&self, at: usize, verb: &'static str, place: Place) {
         let cell = self.asked_count(at, verb, place);
         let pending = Pending::new(None, (KIND, verb), place);

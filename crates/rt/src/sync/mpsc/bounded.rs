@@ -171,8 +171,8 @@ impl<T> Bounded<T> {
     }
 
     /// Whether the receiver admits a waiting message; `taken` tells whether it has taken one from
-    /// the queue. With a bound of 0, a message in the queue was for a receiver that waited, and no
-    /// other message has met a receiver.
+    /// the queue. With a bound of 0, a sender puts a message into the queue only if the receiver is
+    /// waiting for it. After such a message the receiver admits no other.
     fn admits(&self, taken: bool) -> bool {
         self.bound > 0 || !taken
     }

@@ -96,7 +96,7 @@ impl<T> Unbounded<T> {
         self.senders.set(self.senders.get() + 1);
     }
 
-    /// Drops a sender. Only its turn shows whether it is the last one.
+    /// Drops a sender. Whether it is the last one is known only when it has its turn.
     pub fn drop_sender(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         let part = world.inner.borrow().part(cell, 0);

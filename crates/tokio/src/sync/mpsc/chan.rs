@@ -40,7 +40,7 @@ impl<T> State<T> {
         available == bound
     }
 
-    /// Returns room to the channel. Returns the wakers to call.
+    /// Gives room back to the channel. Returns the wakers to call.
     fn add_room(&mut self, count: usize, bound: Option<usize>) -> Wakers {
         let mut wakers = Vec::new();
         if let Some(room) = &mut self.room {
@@ -89,7 +89,7 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Takes room, and stores the message in the same step, if there is one.
+    /// Takes room if there is enough. If a message is given, the same step stores it.
     pub fn try_take(
         &self,
         count: usize,
@@ -116,7 +116,7 @@ impl<T> Chan<T> {
         Ok(())
     }
 
-    /// Returns room to the channel.
+    /// Gives room back to the channel.
     pub fn give_back(&self, count: usize, place: Place) {
         let wakers = self.state.update("release", place, |state| {
             (state.add_room(count, self.bound), true)
@@ -266,7 +266,7 @@ impl<T> Chan<T> {
         })
     }
 
-    /// Waits for room, and stores the message in the same step, if there is one.
+    /// Waits for room. If a message is given, the step that takes the room stores it.
     pub fn take(
         &self,
         count: usize,

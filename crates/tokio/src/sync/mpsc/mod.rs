@@ -13,7 +13,8 @@ use mazurka_rt::sync::Arc;
 use crate::drive::Place;
 use chan::Chan;
 
-/// Shared by all senders of a channel. It hangs up when the last of them is dropped.
+/// Shared by all senders of a channel. Dropping it, with the last of them, tells the channel that
+/// no sender is left.
 struct Sending<T> {
     chan: Arc<Chan<T>>,
     place: Place,
