@@ -217,6 +217,27 @@ fn a_network_of_structs_needs_one_order() {
     assert!(few == 8 && all > few, "{few} of {all}");
 }
 
+/// A waiting send waits for a receive, and a waiting receive for a send. The locks make the sets
+/// that start with the other end larger than the set of the assignment to x.
+#[test]
+fn the_other_end_of_a_channel_comes_first() {
+    let with = |waits: &str, enables: &str| {
+        format!(
+            "chan c[1]: int lock m var x: int = 0
+             process {{ let l = 0; {waits}; x := 2 }}
+             process {{ let k = 0; lock(m); {enables}; unlock(m) }}
+             process {{ x := 1 }}
+             process {{ lock(m); unlock(m) }}"
+        )
+    };
+    for (waits, enables) in [("c ! 1; c ! 2", "c ? k"), ("c ? l", "c ! 1")] {
+        let text = with(waits, enables);
+        assert_eq!(wrong(&text, true), None);
+        let (_, found) = alone(&text, &stateful(true)).expect("a small program");
+        assert_eq!(found.counts.final_states, 2, "{text}");
+    }
+}
+
 /// Another process looks at both ends of the channel, so its order is visible.
 #[test]
 fn both_ends_of_a_channel_are_seen() {
