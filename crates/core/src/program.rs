@@ -74,11 +74,11 @@ pub trait Promises {
     }
 
     /// Whether the process, or one that it may still start, may ever interfere with a step that has
-    /// these [claims](Execution::interference_claims). To interfere with a step that is possible now means to prevent that it can be
-    /// made first. To interfere with a step whose process `waits` means to make the step possible.
-    /// The result may be an over-approximation, never an under-approximation. If a possible step
-    /// releases a lock, steps that take or release the lock do not interfere with it: see
-    /// [`Access::delays`].
+    /// these [claims](Execution::interference_claims). To interfere with a step that is possible
+    /// now means to prevent that it can be made first. To interfere with a step whose process
+    /// `waits` means to make the step possible. The result may be an over-approximation, never an
+    /// under-approximation. If a possible step releases a lock, steps that take or release the lock
+    /// do not interfere with it: see [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
