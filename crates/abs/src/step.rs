@@ -32,7 +32,9 @@ pub(crate) enum Undo {
 /// Why a step is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
+    /// The task has to wait.
     Blocked,
+    /// The schedule names an outcome that the step does not have.
     NoSuchOutcome,
 }
 
@@ -91,9 +93,9 @@ impl Listener for Vec<StepAction> {
 
 /// Where a run ends.
 enum RunEnd {
-    /// The task keeps the cog, at a `get` or a `println`.
+    /// The task keeps the cog, at a `get`, a `duration` or a `println` at this place.
     Holding(u32),
-    /// The task has released the cog.
+    /// The task has released the cog, at the `await` or `suspend` before this place.
     Released(u32),
     Over,
 }
@@ -115,7 +117,7 @@ pub(crate) struct Cpu<'a, L> {
     pub listener: &'a mut L,
     /// Records the path of the step.
     pub trail: Option<&'a Trail>,
-    /// For nets: the class of an object that should die, but does not.
+    /// In a machine for nets, where no object dies: the class of an object that should have died.
     pub died: Option<&'a mut Option<u32>>,
 }
 
@@ -151,7 +153,8 @@ pub(crate) fn resolved(state: &State, task: u32) -> bool {
 }
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Runs a task. Its fields are changed in place; all other changes are in the undo log.
+    /// Makes a step of the task. The changes of the task itself are not in the undo log, because
+    /// the caller has a copy of the task; all other changes are.
     pub fn run(&mut self) -> Result<(), Obstacle> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
@@ -229,7 +232,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Runs pure instructions up to the first that is not pure.
+    /// Runs pure instructions up to the first that is not pure, and returns its place.
     fn pure(&mut self, pc: u32, task: &mut Task) -> Result<u32, (Fault, u32)> {
         let Some(frame) = task.frames.last() else {
             return Ok(pc);
@@ -534,7 +537,8 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
-    /// Starts a duration. The schedule chooses its time, a multiple of the unit between the bounds.
+    /// Starts a duration. If its bounds differ, the schedule chooses its length: the lower bound
+    /// plus a multiple of the unit, or the upper bound.
     fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
         let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
         let steps = steps_between(&min, &max, &self.code.unit);
@@ -551,7 +555,7 @@ impl<L: Listener> Cpu<'_, L> {
         let wake = binary(Binary::Add, &self.state.now, &chosen);
         let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
         self.listener.record(|| StepAction::Until(wake.clone()));
-        // If a guard has several durations, the one that ends last matters.
+        // If a guard has several durations, the task waits for the one that ends last.
         let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
         if !task.wake.as_ref().is_some_and(later) {
             task.wake = Some(wake.clone());

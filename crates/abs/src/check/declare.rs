@@ -646,7 +646,7 @@ impl MethodSignature {
         self.parameters == other.parameters && self.result == other.result
     }
 
-    /// Whether a method can implement one that an interface declares.
+    /// Whether a method with this signature can implement the method that an interface declares.
     fn implements(&self, declared: &Self) -> bool {
         self.same_types(declared)
             && { self.nonnull.0.iter() }

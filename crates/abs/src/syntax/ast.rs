@@ -12,12 +12,13 @@ pub(crate) struct Name {
     pub span: Span,
 }
 
-/// Annotations: `[Atomic, Deadline: Duration(5)]`, each with its label.
+/// Annotations, each with its label if it has one. In `[Atomic, Deadline: Duration(5)]` the second
+/// one has the label `Deadline`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
 
 impl Annotations {
-    /// Whether one of them consists of only this constructor.
+    /// Whether one of them is just this word, such as `Atomic`, without a label.
     pub fn has(&self, word: &str) -> bool {
         self.0.iter().any(|(label, expr)| {
             label.is_none()
@@ -92,7 +93,8 @@ pub(crate) enum ExprKind {
     Int(BigInt),
     Float(f64),
     Text(String),
-    /// Texts; each except the last is followed by an expression.
+    /// A template string: pieces of text, each with the expression that follows it. Only the last
+    /// piece has none.
     Template(Vec<(String, Option<Expr>)>),
     /// A local variable, parameter or field.
     Variable(Name),
@@ -123,8 +125,8 @@ pub(crate) enum ExprKind {
     /// `await o!m()`
     AwaitCall(Box<Expr>, Name, Vec<Expr>),
     Get(Box<Expr>),
-    /// `original(…)`, perhaps of a delta or of the core; removed when traits and deltas are
-    /// applied.
+    /// `original(…)`, with the name before the dot in `D.original(…)` or `core.original(…)`.
+    /// Removed when deltas are applied.
     Original(Option<Name>, Vec<Expr>),
 }
 
@@ -155,7 +157,7 @@ pub(crate) struct Stmt {
 pub(crate) enum Guard {
     Claim(Expr),
     Condition(Expr),
-    /// `duration(min, max)`; `None` if time is ignored.
+    /// `duration(min, max)`, where `max` may be missing; `None` if time is ignored.
     Duration(Option<(Expr, Option<Expr>)>),
 }
 
@@ -211,7 +213,7 @@ pub(crate) struct Parameter {
 #[derive(Clone, Debug)]
 pub(crate) struct Constructor {
     pub name: Name,
-    /// The types, and the names of accessor functions.
+    /// The type of each field, and the name of its accessor function if it has one.
     pub fields: Vec<(Type, Option<Name>)>,
 }
 
@@ -244,9 +246,9 @@ pub(crate) struct Signature {
     pub result: Type,
     pub name: Name,
     pub parameters: Vec<Parameter>,
-    /// Whether it must not wait.
+    /// Whether the method must not wait.
     pub atomic: bool,
-    /// Whether it must not assign fields.
+    /// Whether the method must not assign fields.
     pub readonly: bool,
 }
 

@@ -99,7 +99,7 @@ pub(crate) enum Condition {
 pub(crate) enum DeltaArgument {
     /// `Feature.attribute`
     Attribute(Name, Name),
-    /// A constant, or whether the product has a feature.
+    /// A constant, or the name of a feature, which means whether the product has it.
     Value(Expr),
 }
 
