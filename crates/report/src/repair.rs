@@ -13,9 +13,10 @@ pub struct Repaired<'a> {
     pub summary: &'a str,
     /// The change as a unified diff.
     pub diff: &'a str,
-    /// The numbers of traces, if they were counted, and of final states before the change.
+    /// Before the change: the number of traces, if they were counted, and the number of final
+    /// states.
     pub before: (Option<u64>, u64),
-    /// These numbers after the change.
+    /// The same two numbers after the change.
     pub after: (Option<u64>, u64),
 }
 

@@ -22,7 +22,7 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
-    // If there are no traces, the engine has merged states and counts these.
+    // If traces were not counted, the engine merges states and counts the states.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
         None if record.algorithm.starts_with("context") => [
