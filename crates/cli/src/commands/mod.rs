@@ -400,7 +400,8 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
     wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
 }
 
-/// Writes each test into the folder, named by its number. Also returns whether all were written.
+/// Writes each test into the folder, named by its number. Returns what `tests` returns, and whether
+/// all tests were written.
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {

@@ -71,7 +71,7 @@ struct ModelResult {
     name: String,
     expected: Option<Expected>,
     found: Option<Expected>,
-    /// Why it could not be checked.
+    /// Why the model could not be checked; `found` is then `None`.
     problem: Option<String>,
     seconds: f64,
     /// The command that checks this model again.
@@ -119,7 +119,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Applies a function to each case, several at a time. The results are in order.
+/// Applies a function to each case, to several at a time. The results are in the order of the
+/// cases.
 fn all(
     cases: &[Case],
     workers: usize,
