@@ -39,6 +39,7 @@ pub(crate) enum Builtin {
     Deadline,
 }
 
+/// An instruction. Those with operands pop them from the stack, and push a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Op {
     // Pure instructions. A number is an index: of a constant, slot, field, constructor, function or
@@ -194,6 +195,7 @@ pub(crate) struct ConstructorInfo {
     pub name: String,
 }
 
+/// A compiled function: where its code starts, and how many slots it needs; parameters come first.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionInfo {
     pub entry: u32,
@@ -203,6 +205,7 @@ pub(crate) struct FunctionInfo {
     pub parameters: u32,
 }
 
+/// A compiled method: where its code starts, and how many slots it needs; parameters come first.
 #[derive(Clone, Debug)]
 pub(crate) struct MethodInfo {
     pub name: String,
@@ -212,17 +215,20 @@ pub(crate) struct MethodInfo {
     pub span: Span,
 }
 
+/// A compiled class.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassInfo {
     pub name: String,
     pub fields: Vec<String>,
     /// For each field, whether it may refer to an object or a future.
     pub carries: Vec<bool>,
+    /// Where the code of the init block starts, and how many slots it needs.
     pub init: u32,
     pub init_slots: u32,
     pub methods: Vec<MethodInfo>,
     /// Maps the index of a method name, as in `Op::Async`, to the index of the method in `methods`.
     pub by_name: FxHashMap<u32, u32>,
+    /// The index of the method `run`, if the class has one.
     pub run: Option<u32>,
     /// The interfaces that the class implements, and all interfaces that they extend.
     pub interfaces: Vec<u32>,

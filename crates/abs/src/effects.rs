@@ -330,6 +330,7 @@ fn after_own_call(code: &Code, pc: u32) -> bool {
     matches!(code.ops[pc as usize - 1], Op::Sync { on: u32::MAX, .. })
 }
 
+/// The examination of one run: follows all paths from its start, and collects what they may do.
 struct Walk<'a> {
     code: &'a Code,
     class: u32,

@@ -25,6 +25,7 @@ use crate::syntax::variability::{
     Attribute, Constraint, Feature, FeatureExpr, FeatureGroup, FeatureNode, Range, Variability,
 };
 
+/// The value of an attribute, or of an expression in a feature model.
 #[derive(Clone, Debug, PartialEq)]
 enum FeatureValue {
     Bool(bool),

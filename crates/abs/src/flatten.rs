@@ -40,6 +40,7 @@ const CORE: &str = "core";
 /// which is [`CORE`] or a delta, and its current name in the class.
 type Versions = FxHashMap<(String, String, String), Vec<(String, String)>>;
 
+/// The modules while traits and deltas are applied to them.
 struct Flattener<'a> {
     modules: Vec<Module>,
     variability: &'a Variability,

@@ -20,12 +20,19 @@ const MAX_FRAMES: usize = 10_000;
 /// The data needed to undo a step, besides the task that made it.
 #[derive(Clone, Debug)]
 pub(crate) enum Undo {
+    /// The object, the field, and the value before.
     Field(u32, u32, Value),
+    /// The first object of a cog, and the task that held the cog before.
     Holder(u32, Option<u32>),
+    /// An object has died.
     Died(u32),
+    /// A task was created.
     TaskBorn(u32),
+    /// An object was created.
     ObjectBorn(u32),
+    /// A line of output was added.
     Output,
+    /// The time before.
     Clock(Value),
 }
 

@@ -133,6 +133,8 @@ fn closing(tokens: &[Token]) -> FxHashMap<usize, usize> {
     closes
 }
 
+/// The search for declarations: the words, for each opening bracket its closing one, and what was
+/// found.
 struct Finder {
     tokens: Vec<Token>,
     closes: FxHashMap<usize, usize>,

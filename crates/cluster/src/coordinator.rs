@@ -138,6 +138,7 @@ async fn work_once<'a>(
     done
 }
 
+/// The state of the coordination: the known tree of parts, and how far the ledger was read.
 struct Coordinator<'a> {
     connection: &'a Connection,
     id: &'a SearchId,

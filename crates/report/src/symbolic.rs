@@ -269,6 +269,7 @@ pub fn reductions(all: &[(&Record, &SymbolicStates)]) -> String {
     text
 }
 
+/// The scale of both axes.
 #[derive(Clone, Copy, PartialEq)]
 enum Scale {
     Linear,

@@ -35,12 +35,14 @@ pub struct FlagTable {
     commands: Vec<TableCommand>,
 }
 
+/// A command of the table.
 #[derive(Clone, Debug, Deserialize)]
 struct TableCommand {
     name: String,
     flags: Vec<TableFlag>,
 }
 
+/// A flag of a command; `value` is the name of its value, `None` if it takes none.
 #[derive(Clone, Debug, Deserialize)]
 struct TableFlag {
     name: String,

@@ -48,12 +48,14 @@ enum TypeDef<'a> {
     Synonym(usize, &'a ast::Type),
 }
 
+/// A declared data type, with the count of its type parameters.
 #[derive(Debug)]
 struct DataDef {
     name: String,
     parameters: usize,
 }
 
+/// A declared constructor: the types of its parts, and the type of the values that it makes.
 #[derive(Debug)]
 struct ConstructorDef {
     name: String,
@@ -77,6 +79,7 @@ enum FunctionBody<'a> {
 /// The type that a function parameter of a partial function must have.
 type FunctionTy = (Vec<Ty>, Ty);
 
+/// A declared function, or partial function (`calls.rs`).
 #[derive(Debug)]
 struct FunctionDef<'a> {
     name: String,
@@ -98,6 +101,7 @@ struct FunctionDef<'a> {
     checked: bool,
 }
 
+/// The types of a method, in an interface or a class.
 #[derive(Clone, Debug)]
 struct MethodSignature {
     parameters: Vec<Ty>,
@@ -108,6 +112,7 @@ struct MethodSignature {
     atomic: bool,
 }
 
+/// A declared interface. It has no syntax tree if it is the one that all objects implement.
 #[derive(Debug)]
 struct InterfaceDef<'a> {
     name: String,
@@ -116,11 +121,13 @@ struct InterfaceDef<'a> {
     tree: Option<&'a ast::Interface>,
 }
 
+/// A declared class. It has no syntax tree if it is the class of the main block.
 #[derive(Debug)]
 struct ClassDef<'a> {
     name: String,
     module: usize,
     fields: Vec<(String, Ty)>,
+    /// For each field, its rules.
     rules: Vec<Rules>,
     methods: FxHashMap<String, MethodSignature>,
     tree: Option<&'a ast::Class>,
@@ -196,6 +203,7 @@ struct BodyCode {
 /// The result type; `None` if nothing is returned.
 type ResultTy = Option<Ty>;
 
+/// A variable in scope: its slot, its type, and its rules.
 #[derive(Clone, Debug)]
 struct Local {
     name: String,
@@ -204,6 +212,7 @@ struct Local {
     rules: Rules,
 }
 
+/// The type of a variable.
 #[derive(Clone, Debug)]
 enum LocalTy {
     Value(Ty),
@@ -211,6 +220,9 @@ enum LocalTy {
     Function(usize),
 }
 
+/// The checker: the declarations of all modules, the bodies that are being compiled (an anonymous
+/// function inside another body), and the output. Modules, classes and other declarations are known
+/// by their indices.
 struct Checker<'a> {
     modules: &'a [Module],
     scopes: Vec<Scope>,
@@ -222,6 +234,7 @@ struct Checker<'a> {
     functions: Vec<FunctionDef<'a>>,
     /// The types of the functions that the current partial function takes.
     function_types: Vec<Option<FunctionTy>>,
+    /// The function whose body is being compiled; `None` for methods and blocks.
     current: Option<u32>,
     interfaces: Vec<InterfaceDef<'a>>,
     class_numbers: FxHashMap<String, u32>,

@@ -46,18 +46,21 @@ pub(crate) struct Type {
     pub nonnull: bool,
 }
 
+/// An expression, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Expr {
     pub kind: ExprKind,
     pub span: Span,
 }
 
+/// A prefix operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
     Not,
     Negate,
 }
 
+/// An operator with two operands. `Implies` is `->`, `Equivalent` is `<->`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
@@ -88,6 +91,7 @@ pub(crate) enum Function {
     },
 }
 
+/// The kinds of expressions. A call has the function or the object first, then the arguments.
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     Int(BigInt),
@@ -102,9 +106,13 @@ pub(crate) enum ExprKind {
     Field(Name),
     This,
     Null,
+    /// The future of the current task.
     Destiny,
+    /// `Cons(1, Nil)`
     Construct(Name, Vec<Expr>),
+    /// `f(x)`
     Call(Name, Vec<Expr>),
+    /// `map(f)(list)`: a partial function, the functions that it takes, and its arguments.
     Partial(Name, Vec<Function>, Vec<Expr>),
     /// `list[1, 2]`
     Variadic(Name, Vec<Expr>),
@@ -120,22 +128,28 @@ pub(crate) enum ExprKind {
         class: Name,
         args: Vec<Expr>,
     },
+    /// `o.m()`
     Sync(Box<Expr>, Name, Vec<Expr>),
+    /// `o!m()`
     Async(Box<Expr>, Name, Vec<Expr>),
     /// `await o!m()`
     AwaitCall(Box<Expr>, Name, Vec<Expr>),
+    /// `f.get`
     Get(Box<Expr>),
     /// `original(…)`, with the name before the dot in `D.original(…)` or `core.original(…)`.
     /// Removed when deltas are applied.
     Original(Option<Name>, Vec<Expr>),
 }
 
+/// A pattern of a branch, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub kind: PatternKind,
     pub span: Span,
 }
 
+/// What a pattern matches: anything (`_`), a variable, a literal, or a constructor with patterns
+/// for its parts.
 #[derive(Clone, Debug)]
 pub(crate) enum PatternKind {
     Any,
@@ -145,6 +159,7 @@ pub(crate) enum PatternKind {
     Construct(Name, Vec<Pattern>),
 }
 
+/// A statement, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Stmt {
     pub kind: StmtKind,
@@ -153,6 +168,7 @@ pub(crate) struct Stmt {
     pub deadline: Option<Expr>,
 }
 
+/// A part of what an `await` waits for: a future (`f?`), a condition, or a duration.
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Claim(Expr),
@@ -161,6 +177,7 @@ pub(crate) enum Guard {
     Duration(Option<(Expr, Option<Expr>)>),
 }
 
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub(crate) enum StmtKind {
     Declare {
@@ -203,13 +220,16 @@ pub(crate) enum StmtKind {
     Expr(Expr),
 }
 
+/// A parameter of a method, a function or a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub ty: Type,
     pub name: Name,
+    /// Whether it must not be assigned.
     pub fixed: bool,
 }
 
+/// A constructor of a data type, or an exception.
 #[derive(Clone, Debug)]
 pub(crate) struct Constructor {
     pub name: Name,
@@ -217,6 +237,7 @@ pub(crate) struct Constructor {
     pub fields: Vec<(Type, Option<Name>)>,
 }
 
+/// A data type, with its type parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
     pub name: Name,
@@ -224,12 +245,15 @@ pub(crate) struct Data {
     pub constructors: Vec<Constructor>,
 }
 
+/// The body of a function: an expression, or nothing for a function of the standard module that the
+/// evaluator implements.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Expr(Expr),
     Builtin,
 }
 
+/// A function, declared by `def`.
 #[derive(Clone, Debug)]
 pub(crate) struct Def {
     pub result: Type,
@@ -241,6 +265,7 @@ pub(crate) struct Def {
     pub body: Body,
 }
 
+/// The head of a method.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub result: Type,
@@ -259,14 +284,17 @@ pub(crate) struct Interface {
     pub methods: Vec<Signature>,
 }
 
+/// A field of a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub ty: Type,
     pub name: Name,
     pub value: Option<Expr>,
+    /// Whether only its declaration and the init block may assign it.
     pub fixed: bool,
 }
 
+/// A method with its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Method {
     pub signature: Signature,
@@ -290,6 +318,7 @@ pub(crate) struct Class {
     pub uses: Vec<TraitExpr>,
 }
 
+/// A declaration in a module. A `Synonym` is a name for a type, a `Def` is a function.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Data(Data),
@@ -305,6 +334,7 @@ pub(crate) enum Item {
 pub(crate) struct Clause {
     /// The names; `None` for `*`.
     pub names: Option<Vec<Name>>,
+    /// The other module, in `from M`; `None` if there is none.
     pub from: Option<Name>,
 }
 
@@ -315,5 +345,6 @@ pub(crate) struct Module {
     pub imports: Vec<Clause>,
     pub items: Vec<Item>,
     pub traits: Vec<Trait>,
+    /// The statements of the main block, and its place.
     pub main: Option<(Vec<Stmt>, Span)>,
 }

@@ -23,6 +23,7 @@ pub(crate) fn words(source: &str, start: usize, end: usize) -> (Vec<Token>, Vec<
     (lexer.tokens, lexer.mistakes)
 }
 
+/// The lexer: the text, the position in it, and the words found so far.
 struct Lexer<'a> {
     source: &'a str,
     at: usize,

@@ -46,6 +46,8 @@ struct PanelLayout {
     right: f64,
 }
 
+/// The left end of a lane, the left end of its boxes, which come after the bars of its locks, and
+/// the width of the boxes.
 #[derive(Clone, Copy)]
 struct LaneColumn {
     left: f64,

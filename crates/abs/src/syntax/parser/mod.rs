@@ -24,8 +24,10 @@ const MAX_NESTING: usize = 200;
 /// A mistake that has been reported; the caller finds a place to continue.
 pub(crate) struct Reported;
 
+/// What a parsing function returns.
 pub(crate) type Parsed<T> = Result<T, Reported>;
 
+/// The parser: the words of the text, the position in them, and what has been found so far.
 pub(crate) struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token>,
