@@ -45,9 +45,9 @@ struct Flattener<'a> {
     modules: Vec<Module>,
     variability: &'a Variability,
     versions: Versions,
-    /// Number of traits and products expanded.
+    /// How many traits and products were expanded.
     opened: usize,
-    /// Number of methods with hidden names.
+    /// How many hidden names were given; makes the next one unique.
     hidden: usize,
     mistakes: Vec<Diagnostic>,
 }

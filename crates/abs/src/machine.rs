@@ -700,7 +700,7 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Uses the names of tasks and objects in place of their numbers, which depend on the search.
+    /// Uses the names of tasks and objects, because their indices depend on the search.
     fn fingerprint(&self) -> Fingerprint {
         let mut all = Fingerprint::EMPTY;
         for (number, task) in self.state.tasks.iter().enumerate() {

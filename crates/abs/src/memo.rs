@@ -17,7 +17,7 @@ const TOO_COSTLY: u64 = 10_000;
 /// The most arguments of a call that is cached.
 const MOST_ARGUMENTS: usize = 4;
 
-/// The number of places in the cache, a power of two.
+/// How many values the cache has room for, a power of two.
 const PLACES: usize = 64;
 
 /// A function and its arguments.

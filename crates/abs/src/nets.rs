@@ -71,7 +71,7 @@ impl std::fmt::Display for NoNet {
 
 impl std::error::Error for NoNet {}
 
-/// How a machine for nets numbers cells.
+/// How a machine for nets assigns cells to fields.
 #[derive(Clone, Debug)]
 pub(crate) enum Cells {
     /// As in other machines: one for each field of an object.
@@ -80,7 +80,7 @@ pub(crate) enum Cells {
     Shared(RefCell<SharedCells>),
 }
 
-/// The numbers of the shared cells. A cog and a class get theirs when they are first needed.
+/// The assignment of the shared cells. A cog and a class get theirs when they are first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedCells {
     /// The first cell of each cog and class.

@@ -64,17 +64,21 @@ pub(crate) enum StepAction {
         to: Value,
     },
     Created(u32),
+    /// Sends a message, which creates this task.
     Sent {
         task: u32,
     },
+    /// Waits for the result of this task.
     Waits {
         task: u32,
     },
+    /// Takes the result of this task.
     Took {
         task: u32,
     },
     /// Waits until this time.
     Until(Value),
+    /// Releases the cog.
     Released,
     Printed(Arc<String>),
     Ended(Value),
@@ -84,6 +88,7 @@ pub(crate) enum StepAction {
 
 /// Receives the actions within a step.
 pub(crate) trait Listener {
+    /// Receives an action. It is computed only if the listener needs it.
     fn record(&mut self, action: impl FnOnce() -> StepAction);
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
     /// The types for which `null` was used as a value.
     pub nulls: FxHashSet<Head>,
-    /// Number of parts of types examined for one question.
+    /// How many parts of types were examined for the current question.
     work: Cell<u32>,
     too_large: Cell<bool>,
 }

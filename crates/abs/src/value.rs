@@ -25,9 +25,9 @@ pub(crate) enum Value {
     /// A string. The double indirection keeps a value at 16 bytes.
     Text(Arc<String>),
     Null,
-    /// An object, by number; its name is in [`Names`].
+    /// An object, by its index in [`Names`].
     Object(u32),
-    /// The future of a task, by the number of its process.
+    /// The future of a task, by the index of its process.
     Future(u32),
     Data(Arc<Data>),
     /// A function, by its index, and the values that it has captured. Functions exist only during

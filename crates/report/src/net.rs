@@ -212,7 +212,7 @@ fn condition_label(net: &Net, at: usize) -> String {
     }
 }
 
-/// Returns the numbers, from 1, of the deadlocks in which a process waits at a condition.
+/// Returns the deadlocks in which a process waits at a condition, as numbers from 1.
 fn waits(net: &Net, at: usize) -> Vec<usize> {
     let all = net.deadlocks.iter().enumerate();
     let own = all.filter(|(_, conditions)| conditions.contains(&at));

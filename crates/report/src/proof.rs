@@ -95,7 +95,7 @@ struct GoalReader<'a> {
     seen: Vec<bool>,
     /// For each goal, how many goals are not closed, among the goal itself and those below it.
     open: Vec<usize>,
-    /// For each goal, the number of goals below it, including itself.
+    /// For each goal, how many goals there are below it, including itself.
     size: Vec<usize>,
 }
 
@@ -107,8 +107,8 @@ impl<'a> GoalReader<'a> {
             open: vec![0; proof.goals.len()],
             size: vec![1; proof.goals.len()],
         };
-        // A goal has a greater number than the goal that was reduced to it, so children are visited
-        // first.
+        // The index of a goal is greater than that of the goal from which it comes. So, backwards,
+        // children are visited before their parents.
         for goal in proof.goals.iter().rev() {
             let bad = matches!(goal.rule, RuleRecord::Open { .. })
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
@@ -413,8 +413,8 @@ enum ProofEdge<'a> {
     Elsewhere,
 }
 
-/// Returns a proof as a picture: goals are in rows by the number of steps that lead to them; lines
-/// to existing goals are dashed. `None` if there are too many goals.
+/// Returns a proof as a picture: the row of a goal is the number of steps that lead to it; lines to
+/// existing goals are dashed. `None` if there are too many goals.
 pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;

@@ -23,7 +23,7 @@ pub struct Repaired<'a> {
 /// The changes of a program that were found.
 #[derive(Clone, Debug)]
 pub struct Repairs<'a> {
-    /// Number of changes tried.
+    /// How many changes were tried.
     pub tried: u64,
     /// Whether all changes were tried.
     pub all_tried: bool,

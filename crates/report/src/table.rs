@@ -206,8 +206,8 @@ fn share(part: u64, whole: u64) -> u64 {
     (part * 100).checked_div(whole).unwrap_or(100)
 }
 
-/// Returns rows of a name, a number and its meaning, with a headline before and the findings after
-/// them.
+/// Returns a headline, then the rows (each a name, a number and the meaning of the number), then
+/// the findings.
 pub(crate) fn listed(
     record: &Record,
     what: &str,

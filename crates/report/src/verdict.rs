@@ -228,8 +228,8 @@ fn still_open(record: &Record, view: &View) -> String {
     format!("{intro} {}{advice}\n", open.join(", "))
 }
 
-/// Returns the titles of all witnesses. A title of several witnesses occurs once, with their
-/// number.
+/// Returns the titles of all witnesses. A title of several witnesses occurs once, with the count of
+/// these witnesses.
 fn titles(record: &Record) -> Vec<String> {
     let mut all: Vec<(String, Vec<&Witness>)> = Vec::new();
     for evidence in &record.witnesses {

@@ -213,7 +213,8 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case, processes: &Workers) -
     }
 }
 
-/// Writes the findings into a folder: a file for each model, named by its number in the list.
+/// Writes the findings into a folder: a file for each model, named by the position of the model in
+/// the list.
 fn save(outcomes: &[ModelResult], folder: &Path) -> Result<(), Refusal> {
     let failed = |error: std::io::Error| format!("`{}`: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;

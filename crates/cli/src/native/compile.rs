@@ -167,8 +167,8 @@ fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut found = Vec::new();
-    // Where the next line comes from: its file, its number, and whether the file is one of the
-    // user's.
+    // Where the next line comes from: its file, its line number there, and whether the file is one
+    // of the user's.
     let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
     for content in text.lines() {
         if let Some(marker) = content.strip_prefix("# ") {

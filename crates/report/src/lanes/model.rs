@@ -462,7 +462,7 @@ fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
 }
 
 /// Returns the status of every process at the end of the run. An older record contains it only for
-/// some processes; the others get one that follows from the witnesses.
+/// some processes; for the other processes, the status is derived from the witnesses.
 fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
     if !run.processes.is_empty() {
         return run.processes.clone();
@@ -545,7 +545,8 @@ fn lanes(run: &Run, ends: &[ProcessEnd], drawn: &[usize]) -> Vec<Lane> {
     order.into_iter().map(lane).collect()
 }
 
-/// Returns the name of a process; for a task of an actor, its object, its method and its number.
+/// Returns the name of a process; for a task of an actor, its object, its method and its name in
+/// the schedule.
 fn lane_name(run: &Run, process: &str) -> String {
     let name = run.name_of(process);
     let mut actors = run.steps.iter().filter(|step| step.process == process);
