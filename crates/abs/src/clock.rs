@@ -1,5 +1,5 @@
-//! Time as a process: the clock. A step of the clock is possible if no task can continue, and lets
-//! time pass until the end of the earliest duration.
+//! Time as a process: the clock, process 1 of a program in which time can pass. A step of the clock
+//! is possible if no task can continue, and lets time pass until the end of the earliest duration.
 
 use std::cmp::Ordering;
 

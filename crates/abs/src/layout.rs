@@ -1,5 +1,6 @@
 //! The layout of a text, for `fmt`: indents lines and removes blanks at their ends. Everything else
-//! remains as the author wrote it.
+//! remains as the author wrote it. Only the words (tokens) of the text are needed, so a program
+//! with mistakes in its syntax can be laid out too.
 
 use mazurka_diagnostics::Diagnostic;
 

@@ -1,4 +1,6 @@
-//! Describes runs in words: which task makes a step on which object, and what tasks wait for.
+//! Describes runs in words: which task makes a step on which object, and what tasks wait for. The
+//! interpreter reports the actions of a step to a list ([`StepAction`]), and this file turns the
+//! actions into text.
 
 use std::fmt::Write;
 

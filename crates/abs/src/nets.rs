@@ -80,7 +80,8 @@ pub(crate) enum Cells {
     Shared(RefCell<SharedCells>),
 }
 
-/// The assignment of the shared cells. A cog and a class get theirs when they are first needed.
+/// Which cells stand for the fields of the objects of a class in a cog. They are assigned when they
+/// are first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedCells {
     /// The first cell of each cog and class.

@@ -1,4 +1,5 @@
-//! The places in the source where steps begin, for editors.
+//! The places in the source where steps begin, for editors: they mark these places, and show which
+//! fields a step may touch.
 
 use mazurka_diagnostics::Span;
 

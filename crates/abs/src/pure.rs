@@ -1,4 +1,7 @@
 //! Evaluates pure code: instructions that may read fields and change only the stack (`code.rs`).
+//! Calls of functions are kept in a list and not on the stack of the tool, so deep recursion in a
+//! program does not overflow it. Calls and large values cost *fuel*, which bounds the work of a
+//! step.
 
 use crate::arithmetic::{self, ArithmeticError};
 use crate::code::{Builtin, Code, Op};

@@ -1,5 +1,6 @@
 //! Executes one run of a task, from one place where it rests to the next: the interpreter of the
-//! instructions with effects. `pure.rs` evaluates the pure ones.
+//! instructions with effects. `pure.rs` evaluates the pure ones. Changes of the state are written
+//! to an undo log, so that the machine can go back.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! Executes exceptions: finds the handler of an exception; if there is none, ends the task and
-//! kills its object.
+//! Executes exceptions: finds the handler of an exception, from the innermost method of the task
+//! outwards, and then the recovery block of the class. If there is neither, ends the task and kills
+//! its object.
 
 use mazurka_core::{Access, MishapKind};
 

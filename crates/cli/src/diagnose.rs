@@ -1,4 +1,5 @@
-//! Shows mistakes in a program, and warnings about it, in its text.
+//! Shows mistakes in a program and warnings about it: the lines of the program that each is about,
+//! with a caret below the place.
 
 use std::ops::Range;
 

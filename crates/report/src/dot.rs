@@ -1,4 +1,4 @@
-//! The tree of an exploration for Graphviz.
+//! The tree of an exploration as a graph in the language of Graphviz.
 
 use mazurka_core::record::{Leaf, Record, Tree};
 

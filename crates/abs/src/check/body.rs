@@ -1,5 +1,7 @@
 //! The body of a function or method while it is compiled: emits its instructions and constants, and
-//! declares and finds its variables.
+//! declares and finds its variables. Bodies form a stack, because an anonymous function is compiled
+//! inside another body. The jumps of a body are relative to its start; when the body is complete,
+//! its code is appended to the program, and the jumps are moved.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

@@ -1,5 +1,6 @@
-//! Checks and compiles pure expressions: those without effects. A literal, a constructor or a
-//! branch may take its type from the wanted type of the context.
+//! Checks and compiles pure expressions: those without effects. The code of an expression leaves
+//! its value on the stack. A literal, a constructor or a branch may take its type from the wanted
+//! type of the context.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

@@ -1,5 +1,5 @@
 //! Compiles patterns: the tests that a value must pass, and the variables that get parts of the
-//! value.
+//! value. The code of a pattern jumps to the next branch as soon as a test fails.
 
 use mazurka_diagnostics::Diagnostic;
 

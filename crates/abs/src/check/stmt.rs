@@ -1,4 +1,4 @@
-//! Checks and compiles statements, and expressions with effects.
+//! Checks and compiles statements, and expressions with effects; `expr.rs` has the pure ones.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

@@ -1,4 +1,5 @@
-//! The syntax tree of an ABS file.
+//! The syntax tree of an ABS file. The parser makes it, `flatten.rs` applies traits and deltas to
+//! it, and `check/` compiles it.
 
 use mazurka_diagnostics::Span;
 use num_bigint::BigInt;

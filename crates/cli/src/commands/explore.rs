@@ -1,5 +1,5 @@
-//! The command `explore`: explores the whole search space with one engine. Also its checkpoints,
-//! tests, profile and pictures.
+//! The command `explore`: explores the whole search space with one engine. This file also saves and
+//! resumes checkpoints, writes tests, and makes the profile and the pictures.
 
 #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
 mod clustered;

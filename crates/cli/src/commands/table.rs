@@ -1,5 +1,6 @@
 //! The command `table`: runs several searches of several programs, and shows their counts as a
-//! table or a plot.
+//! table or a plot. Flags or a list (`experiment.rs`) name the programs, their sizes and the
+//! engines; each search becomes a row.
 
 use std::path::Path;
 

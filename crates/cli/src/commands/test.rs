@@ -1,4 +1,5 @@
 //! The command `test`: checks a list of models, each in its own process, against expected verdicts.
+//! `suite.rs` parses the list.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

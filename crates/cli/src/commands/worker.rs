@@ -1,4 +1,5 @@
-//! The command `worker`: explores parts of searches for a server.
+//! The command `worker`: takes orders from a NATS server, and explores the parts of searches that
+//! they describe. `mazurka_cluster` handles the network; this file explores.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
