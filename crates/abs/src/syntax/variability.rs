@@ -122,9 +122,9 @@ pub(crate) struct ProductLine {
     pub clauses: Vec<DeltaClause>,
 }
 
-/// The features of a product: a list, those of another product, or a combination of two sets. `Both`
-/// (`&&`) has the features that are in both sets, `Either` (`||`) those in at least one of them, and
-/// `Without` (`-`) those of the first that are not in the second.
+/// The features of a product: a list, those of another product, or a combination of two sets.
+/// `Both` (`&&`) has the features that are in both sets, `Either` (`||`) those in at least one of
+/// them, and `Without` (`-`) those of the first that are not in the second.
 #[derive(Clone, Debug)]
 pub(crate) enum ProductExpr {
     Features(Vec<Feature>),
