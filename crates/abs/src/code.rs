@@ -42,8 +42,8 @@ pub(crate) enum Builtin {
 /// An instruction. Those with operands pop them from the stack, and push a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Op {
-    // Pure instructions. A number is an index: of a constant, slot, field, constructor, function or
-    // type name; in a jump, it is the place where the jump goes.
+    // Pure instructions. A number is an index: of a constant, slot, field, part, function or
+    // interface; in a jump, it is the place where the jump goes.
     Const(u32),
     Local(u32),
     Set(u32),
@@ -111,7 +111,7 @@ pub(crate) enum Op {
     /// Rests here until the guard holds. The guard is the code from the next instruction up to
     /// `Resume`.
     Await,
-    /// In a guard: pops a future, and goes on if it has a value.
+    /// In a guard: pops a future, and goes on if the task of the future has ended.
     Claim,
     /// In a guard: pops a truth value, and goes on if it is `True`.
     Guard,

@@ -149,7 +149,7 @@ pub(crate) enum Life {
     Thrown,
     /// An exception has ended it. The exception goes to no task.
     Failed,
-    /// It was halted because it took too many jumps, calls or too much memory in one step.
+    /// It was halted, because one step made too many jumps and calls or needed too much memory.
     Lost,
 }
 

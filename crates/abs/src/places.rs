@@ -11,8 +11,7 @@ use crate::effects::Effects;
 pub struct StepPlace {
     /// The method, or the statement.
     pub span: Span,
-    /// Whether the step may have to wait.
-    /// It has a guard, a `get` or a `duration`.
+    /// Whether the step may have to wait: it begins at an `await`, a `get` or a `duration`.
     pub waits: bool,
     /// The fields that the step may read but not write, with their class.
     pub reads: Vec<String>,

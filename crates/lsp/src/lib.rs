@@ -71,8 +71,8 @@ use search::{Answer, Question, Search};
 use text::Text;
 pub use transport::converse;
 
-/// The command that searches for a verdict. Its arguments are a URI and perhaps the name of a
-/// property.
+/// The command that searches for a verdict. Its arguments are a URI and perhaps a kind of violation
+/// or the name of a property.
 pub const CHECK: &str = "mazurka.check";
 /// The command that runs one random execution. Its arguments are a URI and perhaps a seed.
 pub const RUN: &str = "mazurka.run";

@@ -166,8 +166,8 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     Ok(all)
 }
 
-/// Returns the words for a flag: one for each of its values, as `--flag=value`, so that no value is
-/// read as a flag.
+/// Returns the words for a flag. A flag with values gets one word for each, `--flag=value`, so that
+/// no value is read as a flag.
 fn option(flag: &TableFlag, value: &Value) -> Result<Vec<String>, BadRequest> {
     let name = &flag.name;
     let wrong = |wanted| BadRequest::Value(name.clone(), wanted);
