@@ -14,6 +14,7 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectName {
     pub creator: ProcessId,
+    /// Its index among the objects of the creator; `u32::MAX` for the object of the main block.
     pub number: u32,
     pub class: u32,
     /// The fingerprint of the name.

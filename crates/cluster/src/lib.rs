@@ -107,8 +107,8 @@ impl Error {
 
 /// The worker's part of a search, which the caller implements.
 pub trait Work: Send + Sync + 'static {
-    /// Explores the part of an order. The function returns when it is done, and regularly checks
-    /// whether `stop` of the task is set.
+    /// Explores the part of an order, and returns when this is done. The implementation must check
+    /// regularly whether [`Task::stop`] is set.
     fn explore(&self, task: &Task<'_>) -> Result<PartResult, Failure>;
 
     /// Whether the worker should end.
