@@ -357,7 +357,7 @@ fn what_is_not_looked_into_is_told() {
     assert!(out.contains(&told), "{out}");
     let (_, out, _) = mazurka(&["check", &file, "--format", "json"]);
     assert!(out.contains("\"outside\""), "{out}");
-    // The C++ library calls this function, too; only of a C program is it said.
+    // The C++ library calls this function, too. So the verdict names it only for a C program.
     let source = "#include <stdlib.h>\nint main(void) { wchar_t to[4]; return mbstowcs(to, \"a\", 4) != 1; }";
     fs::write(&file, source).expect("a program");
     let (_, out, err) = mazurka(&["check", &file]);
