@@ -34,6 +34,8 @@ use crate::{Algorithm, past_is_discarded};
 const MOST_STEPS: u64 = 20_000;
 const MOST_TRACES: u64 = 1_500;
 const MOST_TIME: Duration = Duration::from_millis(250);
+/// A longer run cuts the search, which then explains nothing.
+const MOST_STEPS_OF_A_RUN: u64 = 1_000;
 
 /// Limit on the number of steps of the run that are considered.
 const MOST_EVENTS: usize = 24;
@@ -212,6 +214,7 @@ pub fn explain<E: Semantics>(
     let search = Search {
         algorithm: Algorithm::Optimal,
         limits: Limits {
+            depth: Some(MOST_STEPS_OF_A_RUN),
             steps: Some(MOST_STEPS),
             executions: Some(MOST_TRACES),
             time: Some(MOST_TIME),
