@@ -18,7 +18,8 @@ use mazurka_core::{Event, Fingerprint, Semantics};
 use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::table::Table;
 
-/// Wraps another memory, and stores the smallest depth at which each state was met.
+/// A [`Memory`], that is, a store of the states that a search has met, around another one. It adds
+/// the smallest depth at which each state was met.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded<M> {
     inner: M,
@@ -35,12 +36,13 @@ impl<M> Bounded<M> {
         }
     }
 
-    /// Returns the other memory.
+    /// Returns the memory inside.
     pub fn into_inner(self) -> M {
         self.inner
     }
 
-    /// Records the depth of a state. Returns the smallest depth at which it was met before, if any.
+    /// Records the depth of a state. Returns the smallest depth at which the state was met before,
+    /// or `None` if it is new.
     fn meet_at(&mut self, print: Fingerprint, depth: u64) -> Option<u64> {
         let hash = |print: Fingerprint| print.bits() as u64;
         let same = |(known, _): &(Fingerprint, u64)| *known == print;

@@ -28,8 +28,10 @@
 //!
 //! The run that is shown is a shortest path into such a part, and a shortest fair cycle through the
 //! end of the path, if [`EFFORT`] is enough to find one. That search is breadth-first, over pairs
-//! of a state and the processes that still need a turn. Beyond [`EFFORT`], the cycle consists of
-//! shortest paths from one turn to the next.
+//! of a state and the processes that still need a turn. A process that must be treated fairly has
+//! its *turn* in a cycle when it makes a step or, under weak fairness, when the cycle passes a
+//! state in which it is not ready. Beyond [`EFFORT`], the cycle consists of shortest paths from one
+//! turn to the next.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -53,7 +55,7 @@ pub(crate) struct Lasso {
 
 /// The kind of run to search for: from some state on, it stays within given states.
 pub(crate) struct CycleQuery<F, W> {
-    /// The states from which on the run may stay `within`.
+    /// The states from which the run may start to stay `within`.
     pub from: F,
     /// The states in which the run stays.
     pub within: W,
@@ -387,7 +389,7 @@ enum Judgement {
     Without(SmallVec<[ProcessId; 4]>),
 }
 
-/// The turns of one process in one component.
+/// How one process takes part in one component.
 #[derive(Clone, Copy, Default)]
 struct ProcessTurns {
     /// Number of states of the component in which it is ready.

@@ -62,7 +62,8 @@ impl Truths {
         }
     }
 
-    /// Adds a state, whose conditions hold as `holds` says. A state that does not count satisfies
+    /// Adds a state, whose conditions hold as `holds` says (`None`: the condition could not be
+    /// computed). A state that does not count, because a process has been halted in it, satisfies
     /// no condition.
     fn add(&mut self, counts: bool, holds: impl Fn(usize) -> Option<bool>) {
         for first in (0..self.conditions).step_by(64) {
@@ -89,7 +90,8 @@ impl Truths {
 }
 
 impl Memory for Map {
-    /// The number of the state if its steps must be recorded.
+    /// The number of the state; `None` if a process has been halted in it, so that its steps are
+    /// left out.
     type Mark = Option<u32>;
 
     fn meet<E: Semantics>(

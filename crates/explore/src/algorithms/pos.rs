@@ -19,7 +19,7 @@
 //!   path through it might touch. So a priority may be drawn again where the paper would keep it.
 //!   This changes the probabilities of traces, but excludes no trace.
 //! - A step that waits has no priority. It gets one when it becomes possible, like a step that has
-//!   not been possible before. A possible step that another one disables conflicts with it, so it
+//!   not been possible before. If one step disables another, the two conflict, so the disabled step
 //!   would have lost its priority anyway.
 //! - The paper does not have `choose`; its outcomes are drawn evenly.
 //!

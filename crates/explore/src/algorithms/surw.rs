@@ -11,7 +11,7 @@
 //! | paper | here |
 //! |---|---|
 //! | Δ, the interesting events | the steps that touch `object` |
-//! | nᵢ, those that thread i has left | `lengths` |
+//! | nᵢ, the interesting events that thread i has left | `lengths` |
 //! | the intended thread | `intent` |
 //! | the order of other events: any | each ready process that is not held back is equally likely |
 //!
@@ -41,11 +41,11 @@ use super::urw::Lengths;
 /// The accesses to an object in earlier walks.
 #[derive(Clone, Debug)]
 struct ObjectAccesses {
-    /// The cells, as an access that writes them.
+    /// The cells of the object, as an access that writes them.
     cells: Access,
-    /// For each process, the number of its steps that have touched it, in all walks.
+    /// For each process, the number of its steps that have touched the object, in all walks.
     made: Vec<u64>,
-    /// Whether some step has changed it.
+    /// Whether some step has changed the object.
     written: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Selective {
     lengths: Lengths,
     /// The process that will make the next interesting step.
     intent: Option<ProcessId>,
-    /// Whether the intent must still be drawn.
+    /// Whether the intent must be drawn before the next step.
     open: bool,
     /// The ready processes whose next step is interesting.
     interesting: Vec<ProcessId>,

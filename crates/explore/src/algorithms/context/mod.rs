@@ -2,8 +2,10 @@
 //!
 //! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
 //! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. The
-//! algorithm as printed loses states (errata E1; [`Printed`] implements it literally), so this is a
-//! different algorithm with the same idea.
+//! algorithm as printed loses states (erratum E1 in docs/algorithms.md; [`Printed`] implements it
+//! literally), so this is a different algorithm with the same idea. In the table, E is the current
+//! run, p the process that makes the next step, e an event of E that races with this step, and E'
+//! the run before e.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,9 +18,9 @@
 //! | (nothing) | the processes to run because of what may follow a cut: [`Wants`] |
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
-//! In v.u the steps that happen after e come last. The states of line 13 are compared when the
-//! steps of the sequence have been made, as in section 6.2. If a remaining step of a sequence
-//! conflicts with p, `look_around` makes the steps and compares.
+//! The sequence v.u reverses the race; the steps in it that happen after e come last. The states of
+//! line 13 are compared when the steps of the sequence have been made, as in section 6.2. If a
+//! remaining step of a sequence conflicts with p, `look_around` makes the steps and compares.
 //!
 //! When a step p races with an earlier event e, a sleep sequence is stored with the state E' before
 //! e: p with its past, and e. The sequence also stores the state that this run has reached after p.
@@ -49,10 +51,10 @@
 //!
 //! # Where it deviates
 //!
-//! - The repair of E1 is included: the last step of a sequence is made and its races are analysed,
-//!   and then the run is cut. This repair alone is not enough, because the last step of a sequence
-//!   may be the only one that is run from a state: `found-context-future` in the corpus is an
-//!   example. So the cut also considers the possible future steps (see above), which makes the
+//! - The repair of erratum E1 is included: the last step of a sequence is made and its races are
+//!   analysed, and then the run is cut. This repair alone is not enough, because the last step of a
+//!   sequence may be the only one that is run from a state: `found-context-future` in the corpus is
+//!   an example. So the cut also considers the possible future steps (see above), which makes the
 //!   repair provable.
 //! - A sequence has only the steps that happen before p, not all between e and p: the others are
 //!   independent of the swapped steps. So sequences are short, and equal ones are recognised. Their
@@ -151,13 +153,14 @@ pub(crate) struct Context<S, B> {
     made: Vec<SequenceStep>,
     /// Number of events of the run with a false `assume`.
     discards: usize,
-    /// Whether the last state has been met or can be reached from a state that has been met.
+    /// Whether the last state is known: it was met before, or a run leads to it from a state that
+    /// was met before.
     known: bool,
     /// The positions, in the run, of the steps of the sequence that is being built; kept to reuse
     /// the allocation.
     places: Vec<usize>,
-    /// The positions of those of its steps that happen after the earlier event of the race; kept
-    /// for the same reason.
+    /// The positions of the steps of that sequence that happen after the earlier event of the race;
+    /// also kept to reuse the allocation.
     after: Vec<usize>,
     lengths: ProcessLengths,
     claims: Claims,

@@ -18,9 +18,10 @@ use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 /// Hints about which process to run first.
 #[derive(Debug, Default)]
 pub(crate) struct Preference {
-    /// Processes that race, each followed by its racing partners.
+    /// Processes that race, each followed by the processes that it races with.
     rivals: Vec<ProcessId>,
-    /// For each process, whether it is among the rivals; false beyond the end.
+    /// For each process, by its index, whether it is among the rivals. A process beyond the end of
+    /// the list is not.
     races: Vec<bool>,
     /// Processes that do not race. A process that made no step in the first run need not be here.
     loners: Vec<ProcessId>,
@@ -127,7 +128,8 @@ impl Preference {
         }
     }
 
-    /// Returns the first process that can be run, or `None` if no process can.
+    /// Returns the first process that satisfies `can`, or `None` if no process does. `made` returns
+    /// the number of steps that a process has made.
     #[inline(always)]
     pub fn first(
         &self,
