@@ -26,8 +26,8 @@ use crate::drive::search::{Search, Session, Start};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Search<Sample> {
-    /// Draws executions with several workers. If the number of steps is limited, one worker draws
-    /// all executions, so that the limit is exact.
+    /// Draws executions with several workers. If the total number of steps is limited, one worker
+    /// draws all executions, so that the limit is exact.
     pub fn share_walks<E: Execution>(
         &self,
         workers: &Workers<'_, E>,
@@ -94,9 +94,9 @@ struct BatchCounts {
 struct SharedSample<'a> {
     search: &'a Search<Sample>,
     most: Option<u64>,
-    /// The next batch to be taken.
+    /// The index of the next batch to be taken.
     next: AtomicU64,
-    /// Batches after this one are not needed.
+    /// The index of a batch in which a violation ends the search: later batches are not needed.
     last: AtomicU64,
     stopped: AtomicBool,
     /// The counts of each worker.
@@ -184,9 +184,9 @@ impl SharedSample<'_> {
 struct GatheredFindings {
     /// The findings of all batches before `next`.
     found: Option<Findings>,
-    /// The first batch that is missing.
+    /// The index of the first batch that is missing.
     next: u64,
-    /// The findings of later batches.
+    /// The findings of finished batches after `next`, by index.
     early: BTreeMap<u64, Findings>,
     /// Executions and steps of all batches.
     executions: u64,

@@ -5,13 +5,13 @@
 //! with the step of a sleeping process. The engine must treat a process that sleeps at the start
 //! like one that the engine itself has put to sleep.
 //!
-//! A part is cut in two by a process that is ready and awake. In the traces of the first half, the
-//! step of this process can come first after the prefix. So the step becomes a part of the prefix
-//! (with each of its outcomes) and wakes the sleeping processes that it conflicts with, as in the
-//! plain sleep-set tree (see `sleep`). In the traces of the second half, the step cannot come
-//! first, so the process sleeps. Each trace belongs to exactly one half. If no other process is
-//! ready and awake, or if no future step of another process conflicts with the step
-//! (`Promises::future`), the second half has no trace.
+//! A part is cut in two by choosing a process that is ready and awake after the prefix. In the
+//! traces of the first half, the step of this process can come first after the prefix. So the step
+//! becomes a part of the prefix (with each of its outcomes) and wakes the sleeping processes that
+//! it conflicts with, as in the plain sleep-set tree (see `sleep`). In the traces of the second
+//! half, the step cannot come first, so the process sleeps. Each trace belongs to exactly one half.
+//! If no other process is ready and awake, or if no future step of another process conflicts with
+//! the step (`Promises::future`), the second half has no trace.
 //!
 //! The tree that the engine itself explores cannot be cut: when its first branch is handed out,
 //! races that have not been met yet may still add branches to a state. The halves are complete from
@@ -107,12 +107,13 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     pub parts: Vec<Part>,
-    /// Number of edges of the search tree above the parts.
+    /// Number of edges of the search tree above the parts: the steps of all prefixes, with common
+    /// beginnings counted once.
     pub events: u64,
     pub steps: u64,
 }
 
-/// A part and its position among all parts.
+/// A part, and its position in the tree of parts: the index of the child at each cut.
 struct Piece {
     part: Part,
     place: Vec<u32>,
@@ -141,7 +142,8 @@ impl Ord for Piece {
 }
 
 /// Cuts a part of the space of a program into at least `parts` parts, if possible. Parts that
-/// cannot be cut further do not count. `sleep` says whether there are sleep sets.
+/// cannot be cut further do not count towards this number. `sleep` says whether there are sleep
+/// sets.
 pub(crate) fn cut<E: Execution>(
     program: &mut E,
     whole: Part,
@@ -319,8 +321,8 @@ fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
     }
 }
 
-/// Adds the parts in which `process` makes the next step of `part`. `share` is their share of the
-/// whole space. Returns `None` if there are too many.
+/// Adds the parts in which `process` makes the next step after the prefix of `part`, one for each
+/// outcome. `share` is their share of the whole space. Returns `None` if there are too many.
 fn run<E: Execution>(
     rest: &mut Suffix<'_, E>,
     (part, asleep): (&Part, &[ProcessId]),
@@ -345,7 +347,8 @@ fn run<E: Execution>(
     Some(())
 }
 
-/// Returns the part after one more step, and the next outcomes of this step.
+/// Returns the part whose prefix has one more step, and the outcomes with which to make this step
+/// next, if any are left.
 fn child<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,

@@ -18,14 +18,15 @@ use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 use crate::drive::search::Session;
 
-/// An algorithm: the choice of the next process.
+/// An algorithm: it chooses the process that makes the next step.
 ///
 /// The driver calls [`enter`](Policy::enter) in the initial state and after each step. Then it
 /// calls [`next`](Policy::next) until that returns `None`. Then it calls [`leave`](Policy::leave)
 /// and goes back one step. It calls `next` again each time the search returns to a state. It does
 /// not call `next` in a state beyond the limits.
 pub trait Policy<E: Execution> {
-    /// Whether no two complete runs are equivalent, so that traces need not be distinguished.
+    /// Whether the policy never makes two equivalent complete runs. Then traces need not be told
+    /// apart to count them.
     const UNIQUE: bool;
 
     /// Whether the policy merges equal states. Then the number of traces is unknown, each
@@ -39,8 +40,9 @@ pub trait Policy<E: Execution> {
     /// Whether the policy draws executions, so that the number of times a trace is met matters.
     const SAMPLES: bool = false;
 
-    /// Whether the policy can handle events that enable later ones, such as a send and its receive
-    /// with separate claims ([`Execution::separate_ends`]).
+    /// Whether the policy can handle events that enable later events and are never reversed with
+    /// them, such as a send and its receive. For such a policy, sends and receives have separate
+    /// claims ([`Execution::separate_ends`]).
     const SEPARATES: bool = false;
 
     /// Called when the search has entered a state by a step.
@@ -72,8 +74,8 @@ pub trait Policy<E: Execution> {
     /// Called when the search is about to undo the last step.
     fn leave(&mut self, program: &E);
 
-    /// Like [`leave`](Policy::leave), repeated while the state that the search returns to has no
-    /// process to run. Returns the number of remaining events.
+    /// Like [`leave`](Policy::leave), and may leave several states at once: those in which no
+    /// process is left to run. Returns the number of remaining events.
     fn leave_to(&mut self, program: &E) -> usize {
         self.leave(program);
         program.events().len() - 1
@@ -138,7 +140,8 @@ pub trait Policy<E: Execution> {
         None
     }
 
-    /// Returns the finished fraction of the search, between 0 and 1, if it is known.
+    /// Returns an estimate of the finished fraction of the search, between 0 and 1, if the policy
+    /// has one.
     fn progress(&self) -> Option<f64> {
         None
     }
@@ -150,7 +153,7 @@ pub trait Policy<E: Execution> {
 pub struct ReversedRace {
     /// The position of the first event of the race.
     pub first: usize,
-    /// The step that must come before it.
+    /// The second event of the race, which must come before the first in the new run.
     pub second: RacingStep,
 }
 
@@ -168,13 +171,14 @@ pub enum RacingStep {
 pub enum End {
     /// Every process has ended.
     Final,
-    /// No process can continue, and none has failed.
+    /// No process can continue, and no process has failed.
     Deadlock,
     /// No process can continue, and at least one has failed.
     Failure,
     /// A false `assume`.
     Discarded,
-    /// A bound of the evaluator has halted a process.
+    /// A bound of the machine that runs the program, such as the range of integers, has halted a
+    /// process.
     Lost,
     /// A process can continue, but everything that could follow is covered elsewhere.
     Blocked,
@@ -217,7 +221,7 @@ pub trait Observer<E: Execution> {
     fn popping(&mut self, _program: &E) {}
     /// Called when the run is complete.
     fn complete(&mut self, _program: &E) {}
-    /// Called when the limit on its length ends a run that could continue.
+    /// Called when the limit on the length of a run ends a run that could continue.
     fn cut(&mut self, _program: &E) {}
     /// Called when the search has ended, in any state.
     fn end(&mut self, _program: &E) {}
@@ -339,7 +343,7 @@ struct Driver<'a, 'w> {
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
-    /// Whether an earlier search has recorded the mishaps before the start.
+    /// Whether an earlier search has recorded the mishaps of the events before the start.
     goes_on: bool,
     watch: &'a mut Watch<'w>,
 }
@@ -576,7 +580,7 @@ pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     kinds.any(|kind| kind == MishapKind::BrokenOff)
 }
 
-/// Whether the ledger has to know of an event.
+/// Whether the ledger must examine an event: the event has a mishap or a data race.
 fn is_noted(event: &Event) -> bool {
     !event.mishaps.is_empty() || event.races_with.is_some()
 }

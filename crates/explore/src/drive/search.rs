@@ -93,10 +93,12 @@ impl<E: Execution> Session<'_, '_, E> {
 pub(crate) struct Start {
     /// The processes that sleep at the start.
     pub asleep: Vec<ProcessId>,
-    /// The width of the sets that is tried first; after the search, the width that was needed.
+    /// The width, in words, of the sets of events that is tried first; after the search, the width
+    /// that was needed.
     pub width: usize,
     /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,
-    /// Findings that are known to exist: the search ends when all of them are found.
+    /// Findings that are known to exist: the search ends when all of them are found. `None` to
+    /// search everything.
     pub wanted: Option<ExpectedFindings>,
 }

@@ -44,12 +44,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// A step that leads to unexplored states.
 #[derive(Debug)]
 pub(crate) struct Branch {
-    /// The steps before it.
+    /// The steps that lead to the state from which the step is made.
     prefix: Schedule,
-    /// The process that makes it.
+    /// The process that makes the step.
     pub process: ProcessPath,
-    /// The outcomes to try first: another worker has tried the earlier ones. `None` to try all
-    /// outcomes.
+    /// The outcomes to start with, because another worker has tried the earlier ones. `None` to try
+    /// all outcomes.
     pub outcomes: Option<SmallVec<[i64; 1]>>,
 }
 
@@ -116,7 +116,7 @@ impl BranchQueue {
     }
 
     /// Takes a branch; waits for one if necessary. Returns `None` if everything is explored or if
-    /// the search was stopped.
+    /// the search was stopped, and `Some(None)` for the whole program.
     fn take(&self) -> Option<Option<Branch>> {
         self.idle.fetch_add(1, Ordering::SeqCst);
         let mut looks = 0u32;
@@ -376,9 +376,10 @@ impl Search<Algorithm> {
         self.with_runs_of_one(found, &mut program, &budget, watch)
     }
 
-    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may
-    /// have more steps than this limit or if something ends the search early: the findings would
-    /// then depend on timing. If a limit of time or memory or an interrupt ends it, they always do.
+    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may have
+    /// more steps than this limit or if something ends the search early: then the findings would
+    /// depend on timing. They always do if a limit on time or memory, or an interrupt, ends the
+    /// search.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,

@@ -13,9 +13,9 @@ use smallvec::SmallVec;
 /// The part of a step that a permutation must repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
-    /// Fingerprint of its path through the code, its outcomes, its claims and its mishaps.
+    /// Fingerprint of the step's path through the code, its outcomes, its claims and its mishaps.
     pub print: Fingerprint,
-    /// Fingerprint of all labels of its process up to and including it.
+    /// Fingerprint of all labels of the process up to and including this one.
     pub chain: Fingerprint,
     pub claims: Claims,
     /// Its outcomes.
@@ -67,7 +67,7 @@ pub(crate) struct Seed {
     /// For each process, one more than the index of its last step whose code location does not
     /// determine its claims.
     varies: Vec<u32>,
-    /// For each process, the number of its steps; one more if it waits at the end.
+    /// For each process, the number of its steps, plus one if it waits at the end of the run.
     steps: Vec<u32>,
     /// For each process that waits at the end, the claims of its next step.
     waiting: Vec<Option<Claims>>,

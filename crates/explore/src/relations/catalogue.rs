@@ -7,8 +7,8 @@
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// Marks the number of a claim on zero or several cells. The other bits are an index into the
-/// catalogue.
+/// The bit that is set in the number of claims on no cell or on several cells. The other bits are
+/// an index into the catalogue.
 const LISTED: u32 = 1 << 31;
 
 /// Returns a claim on one cell as a number: twice the cell, plus one unless the step only reads the
@@ -40,7 +40,7 @@ pub(crate) struct Catalogue {
     known: FxHashMap<Claims, u32>,
     /// For each process, the number of its last claims. A look-up compares these first.
     last: Vec<u32>,
-    /// For each key of an event's claims, their number, if the key has been met.
+    /// For each `claims_key` of an event, the number of the claims, if the key has been met.
     keyed: Vec<Option<u32>>,
 }
 

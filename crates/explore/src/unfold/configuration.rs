@@ -2,15 +2,15 @@
 //!
 //! Thesis, sections 4.7 and 5.5 (Fig. 5.7). A set is given by a clock: the last event of each
 //! process, which represents itself and all of its causes. The set is a configuration if no two of
-//! its events take the same condition and, in the contextual net, the order imposed by reads has no
-//! cycle. (A reader comes before the event that takes the condition it read: the asymmetric
-//! conflict ↗.)
+//! its events take the same condition (`net.rs` defines conditions, replicated and contextual nets)
+//! and, in the contextual net, the order imposed by reads has no cycle. (A reader comes before the
+//! event that takes the condition it read: the asymmetric conflict ↗.)
 //!
 //! In a replicated net a reader and a taker of the same condition are in conflict unless the read
 //! is a cause of the write. Each event stores, for each condition that it takes, the number of its
 //! causes that read this condition. If the set contains more readers of the condition, there is a
-//! conflict. In the contextual net more readers are no conflict, but only with them a cycle is
-//! possible: without them, causality alone orders the set.
+//! conflict. In the contextual net such readers are not in conflict with the taker, but they may
+//! cause a cycle. Without them no cycle is possible, because causality alone orders the set.
 
 use super::net::{NONE, Net, NetKind};
 
@@ -180,8 +180,8 @@ impl Examiner {
         true
     }
 
-    /// Whether the conditions of an event are marked, and no event of the set must still read a
-    /// condition that it takes.
+    /// Whether the conditions of an event are marked, and no event of the set that has not fired
+    /// reads a condition that this event takes.
     fn can_fire(&mut self, net: &Net, event: u32) -> bool {
         let there =
             |fired: &[u32], event: u32| event == NONE || fired[event as usize] == self.round;

@@ -39,7 +39,7 @@ pub(crate) struct Labels<'a> {
     pub valuations: &'a [u32],
     /// For each thread, its local state.
     pub locals: &'a [u32],
-    /// For each event, its label.
+    /// For each event, its label, and its layer, which is not used here.
     pub labels: &'a [(u32, u32)],
 }
 

@@ -44,14 +44,15 @@ use crate::relations::catalogue::conflict;
 pub struct Walked {
     /// Number of states visited.
     pub states: u64,
-    /// Numbers of local states and of steps of the model.
+    /// How many local states and how many steps the model has.
     pub model: (usize, usize),
-    /// The findings. Executions are tests, events are steps between states, deadlocks are states.
+    /// The findings. In the counts, executions are tests, events are steps between states, and
+    /// deadlocks are deadlocked states.
     pub found: Findings,
 }
 
-/// Processes that need not be run from a state: the runs that start with their steps are explored
-/// elsewhere.
+/// Processes that sleep in a state, that is, need not be run from it: the runs that start with
+/// their steps are explored elsewhere.
 type Asleep = SmallVec<[ProcessId; 2]>;
 
 /// A state on the current path, and the remaining steps from it, grouped by process.

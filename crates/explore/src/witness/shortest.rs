@@ -6,8 +6,9 @@
 //! engine may have met a longer run first.
 //!
 //! The work is bounded by a number of steps, not by time, so the result is deterministic. A state
-//! is stored as the step that led to it. The states of one depth are visited in the order of their
-//! runs, so most of the steps to the next state have been made already.
+//! is stored as the step that led to it. The states of one depth are visited in the order of the
+//! runs that lead to them, so two runs in a row mostly begin with the same steps, which are not
+//! made again.
 
 use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status, with_status};
 use rustc_hash::FxHashSet;

@@ -1,13 +1,13 @@
 //! Sleep sequences: steps that lead from a state to a state whose future is already known.
 //!
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
-//! states after it. It stores the *sum* of the state that it should lead to; the sum of a state is
-//! computed by [`Meter`](crate::algorithms::meter::Meter). If a step of the sequence is made, it is
-//! removed from the sequence. If a step outside the sequence is made and is independent of all
-//! remaining steps, it adds the same amount to the expected final sum as to the current sum. Any
-//! other step *suspends* the sequence. When a later step continues it, the expected sum is computed
-//! on a [`Trip`](super::trip::Trip): the rest of the sequence is made first, and then the steps
-//! made since the suspension.
+//! states after it. The *sum* of a state is what [`Meter`](crate::algorithms::meter::Meter)
+//! computes from its parts; a sequence has an expected final sum, that of the state to which it
+//! should lead. If a step of the sequence is made, it is removed from the sequence. If a step
+//! outside the sequence is made and is independent of all remaining steps, it adds the same amount
+//! to the expected final sum as to the current sum. Any other step *suspends* the sequence. When a
+//! later step continues it, the expected sum is computed on a [`Trip`](super::trip::Trip): the rest
+//! of the sequence is made first, and then the steps made since the suspension.
 //!
 //! The order of the steps does not matter. It matters only that all of them have been made and
 //! which state they lead to. So a sequence is a set of steps, with an order in which they can be
