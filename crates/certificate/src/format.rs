@@ -7,7 +7,7 @@ use crate::Rejected;
 
 const MAGIC: &[u8] = b"mazurka certificate 1\n";
 
-/// The most jumps and calls of one step.
+/// The greatest limit on the jumps and calls of one step that a file can set.
 const MOST_JUMPS: u64 = 10_000_000;
 
 /// The kind of evidence.

@@ -80,11 +80,11 @@ pub struct Facts {
     pub failures: u64,
     /// The number of deadlocks.
     pub deadlocks: u64,
-    /// The number of classes of states in which a run may stay forever although some process should
-    /// end; 0 for a tree, which is finite.
+    /// The number of classes of states (of equal rank, see `stateful.rs`) in which a run may stay
+    /// for ever although some process should end. It is 0 for a tree, whose runs are finite.
     pub livelocks: u64,
     /// The number of temporal properties that do not hold. `None` if the evidence does not decide
-    /// them. A tree never does; a set of states does not if they mention locals.
+    /// them. A tree never decides them; a set of states does not if they mention locals.
     pub broken: Option<u64>,
     /// Whether two final states differ in observed cells.
     pub results_differ: bool,

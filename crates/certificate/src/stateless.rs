@@ -91,8 +91,8 @@ struct Event {
     spawned: Vec<Process>,
     /// The locks that the event has actually acquired or released, not only claimed.
     locks: Vec<u32>,
-    /// For each process, the number of its events that happen before this event, including this
-    /// event.
+    /// For each process, the number of its events that happen before this event. This event counts
+    /// as one of its own process.
     clock: Vec<u32>,
     discarded: bool,
 }
@@ -108,9 +108,9 @@ impl Event {
 
 impl Event {
     /// Whether a later step, which conflicts with this event, could have come before it. The step
-    /// did not have to wait, and has touched `locks`. It could not have come before if the two
-    /// conflict only in locks that the step has released and that both have actually acquired or
-    /// released.
+    /// did not have to wait, and has touched `locks`. The one case in which it could not: the two
+    /// conflict only in locks that the step has released, and both have really acquired or released
+    /// these locks.
     fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
         let is_only_claimed = |lock: u32| {
             let touched_by_both = self.locks.contains(&lock) && locks.contains(&lock);
@@ -286,7 +286,7 @@ impl Children for TreeGrower {
 /// A source that follows a recorded tree and adds the missing children.
 pub(crate) struct TreeMender<'a> {
     recorded: RecordedChildren<'a>,
-    /// The number of steps since the last recorded node.
+    /// The number of nodes on the path below the last one that the recorded tree contains.
     beyond: usize,
     /// Whether the last recorded node has no further recorded children.
     exhausted: bool,
@@ -510,7 +510,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         Ok(sleep)
     }
 
-    /// Returns the number of events of a process, and the clock after them.
+    /// Returns the number of events of a process, and the clock of the last one.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
         let own = self
             .events
@@ -618,8 +618,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         }
     }
 
-    /// Returns the initials of notdep(e)·e', where e is the event at a position, and e' is a step
-    /// of a process with this clock.
+    /// Returns the initials of notdep(e)·e', where e is the event at position `at`, and e' is a
+    /// step of `process` with this clock.
     fn initials(&self, at: usize, process: Process, clock: &[u32]) -> Vec<Process> {
         let first = &self.events[at];
         let after = self.events[at + 1..].iter();

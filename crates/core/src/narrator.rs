@@ -15,7 +15,7 @@ use crate::{
 /// A temporal property in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporalText {
-    /// Its name.
+    /// The name of the property, if it has one.
     pub name: Option<String>,
     /// The property without its name: `eventually x == 1`.
     pub text: String,

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    /// The start. All other times are nanoseconds after it.
+    /// The time at which the first of the clones was created. The other times are given in
+    /// nanoseconds after it.
     start: Instant,
     /// The deadline; `None` if there is none.
     end: Option<Arc<AtomicU64>>,

@@ -72,7 +72,8 @@ pub struct Embedded {
 
 struct Instance {
     blaster: Blaster,
-    /// The size at which to check whether most of the circuit is in use.
+    /// The size of the circuit at which the next query checks whether most of the circuit is still
+    /// in use.
     limit: u32,
 }
 
@@ -101,7 +102,7 @@ impl Embedded {
         self.has_int[index]
     }
 
-    /// Searches once, with an `int` of the `width`-th size, or without `int`.
+    /// Searches once, with an `int` of `WIDTHS[width]` bits; `None` for a query without `int`.
     fn search(&mut self, terms: &Terms, conjuncts: &[Term], width: Option<usize>) -> Search {
         let int_bits = width.map_or(1, |width| WIDTHS[width]);
         let effort = &self.effort;

@@ -97,7 +97,8 @@ impl External {
         }
     }
 
-    /// Asks for a solution, with `bounded` one in which every `int` variable fits into 64 bits.
+    /// Asks for a solution. If `bounded`, it must be one in which every `int` variable fits into 64
+    /// bits.
     fn ask(
         &mut self,
         terms: &Terms,

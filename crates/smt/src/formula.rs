@@ -7,9 +7,9 @@
 //!
 //! 1. A model of the formula that no cube covers yet assigns a truth value to each atom of the
 //!    formula. These literals together imply the formula.
-//! 2. Literals are dropped, the longest first, as long as the rest implies it. The remainder is a
-//!    prime implicant (Quine). Comparisons of two numbers are tried instead of literals about each:
-//!    `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
+//! 2. Literals are dropped, the longest first, as long as the remaining ones still imply the
+//!    formula. What remains is a prime implicant (Quine). Comparisons of two numbers are tried
+//!    instead of literals about each: `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
 //! 3. Literals about a single number are replaced by the widest interval around its value that
 //!    still implies the formula, if that interval covers all of these literals.
 //! 4. When all models are covered, cubes that the others cover are dropped.
@@ -31,9 +31,9 @@ const MOST_ORDERED: usize = 4;
 
 /// The atoms of literals.
 struct Atoms {
-    /// The conditions of the formula.
+    /// The conditions that the formula consists of.
     own: Vec<Term>,
-    /// Comparisons of its numbers.
+    /// Comparisons of the numbers that occur in the formula.
     orders: Vec<Term>,
 }
 
@@ -53,7 +53,7 @@ pub struct Readable {
 pub struct Reader<'a> {
     terms: &'a mut Terms,
     solver: &'a mut dyn Solver,
-    /// The assumption.
+    /// The condition that may be assumed to hold.
     given: Term,
     go_on: &'a mut dyn FnMut() -> bool,
     /// Number of queries that may still be made.
@@ -82,8 +82,8 @@ fn number(sort: Sort, kept: i64) -> i128 {
 }
 
 impl<'a> Reader<'a> {
-    /// Creates a reader for formulas that matter only where `given` holds. `go_on` is called at
-    /// intervals.
+    /// Creates a reader for formulas that matter only where `given` holds. `go_on` is called before
+    /// each query to the solver; if it returns false, no further query is made.
     pub fn new(
         terms: &'a mut Terms,
         solver: &'a mut dyn Solver,
@@ -416,7 +416,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns how far a number can move from a value, up or down, such that all values in between
-    /// contradict `around`. Returns `None` if only the sort limits the number, or nothing.
+    /// contradict `around`. Returns `None` if all values of the sort in that direction contradict
+    /// `around`.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);

@@ -1,7 +1,8 @@
 //! Terms, each stored once.
 //!
-//! A [`Term`] is a handle; [`Terms`] has the operator and the parts of each. A term that is built
-//! again gets the same handle, so terms are compared by their handles, and common parts are shared.
+//! A [`Term`] is a handle; [`Terms`] has the operator and the parts of each term. A term that is
+//! built again gets the same handle, so terms are compared by their handles, and common parts are
+//! shared.
 
 use std::hash::{Hash, Hasher};
 
@@ -50,7 +51,7 @@ impl Sort {
     }
 }
 
-/// A term of some [`Terms`]. Two terms are equal iff they are built in the same way.
+/// A term of some [`Terms`]. Two terms are equal if and only if they were built in the same way.
 ///
 /// A small constant is stored in the handle itself, so that computing with constants needs no
 /// table. All other terms are numbered in the order in which they were built: the parts of a term

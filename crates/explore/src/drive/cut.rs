@@ -107,8 +107,7 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     pub parts: Vec<Part>,
-    /// Number of edges of the search tree above the parts: the steps of all prefixes, with common
-    /// beginnings counted once.
+    /// Number of edges of the search tree above the parts.
     pub events: u64,
     pub steps: u64,
 }

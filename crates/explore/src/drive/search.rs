@@ -93,8 +93,9 @@ impl<E: Execution> Session<'_, '_, E> {
 pub(crate) struct Start {
     /// The processes that sleep at the start.
     pub asleep: Vec<ProcessId>,
-    /// The width, in words, of the sets of events that is tried first; after the search, the width
-    /// that was needed.
+    /// How many widths of the sets of events are skipped, because they are known to be too narrow
+    /// (`in_widths!` in `engine.rs`). The search increases this number when a width turns out to be
+    /// too narrow.
     pub width: usize,
     /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,

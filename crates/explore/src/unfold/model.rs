@@ -54,7 +54,7 @@ pub(crate) struct Learned {
     ends: Vec<(ProcessId, u32)>,
     /// The cells that it wrote, each with its new valuation, in the order of the cells.
     writes: Vec<(u32, u32)>,
-    /// Whether its outcomes are the first ones that the program tried there.
+    /// Whether its outcomes are the first possible ones in some state in which the step was made.
     first: bool,
     /// The outcomes of the same step that come next in the order of trial, if any.
     pub more: Option<SmallVec<[i64; 1]>>,

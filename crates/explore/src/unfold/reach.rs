@@ -107,7 +107,7 @@ pub type Stops = Option<Vec<Vec<(usize, Option<usize>)>>>;
 pub type Valued<V> = (Option<usize>, Option<usize>, V);
 
 /// A thread, the event that makes it (`None`: it exists initially), and the line of its next step
-/// (`None`: it has ended).
+/// (`None`: it has no next step).
 pub type Placed = (usize, Option<usize>, Option<usize>);
 
 /// The result of a search.
