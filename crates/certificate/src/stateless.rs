@@ -510,7 +510,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         Ok(sleep)
     }
 
-    /// Returns the number of events of a process, and the clock of the last one.
+    /// Returns the number of events of a process, and the clock of the last one or, if there is
+    /// none, of the event that started the process.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
         let own = self
             .events

@@ -7,7 +7,7 @@
 //! | `drive` | the parts common to all searches: the loop ([`driver`]), limits, findings, workers |
 //! | `relations` | relations between steps: conflicts, happens-before, races and their reversals |
 //! | `algorithms` | the choice of the next process: one algorithm, one file or folder |
-//! | `witness` | readable runs that show a violation, and the two steps that decide the outcome of each |
+//! | `witness` | readable runs that show a violation, and the two steps of a run that decide it |
 //! | `unfold` | nets instead of trees of runs |
 //! | `fagiani` | executions found by permuting the recorded steps of another one |
 //! | `sympaths` | symbolic states, merged by their paths |

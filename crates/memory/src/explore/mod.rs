@@ -157,7 +157,7 @@ struct Explorer<'a, P, M> {
     found: Found,
     /// Whether a limit has ended the search.
     limited: bool,
-    /// The prefix of the write whose revisits are being made.
+    /// The prefix of the write whose revisits are being made, as a clock.
     prefix: Vec<u32>,
     /// For each thread, the number of events that a revisit keeps.
     kept: Vec<u32>,
@@ -165,7 +165,7 @@ struct Explorer<'a, P, M> {
     decisions: Vec<Decision>,
     /// The reads that a write may revisit.
     candidates: Vec<Slot>,
-    /// The amount of work at which the clock is read next.
+    /// The amount of work, in events and answers, at which the time is checked next.
     next_look: u64,
     suffixes: RefCell<Suffixes>,
 }
@@ -391,8 +391,8 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         self.runner.modify(&mut self.graph, thread, last) == Effect::Wait
     }
 
-    /// Makes the next step of a thread. Returns whether there is a consistent alternative; further
-    /// ones are left in a frame.
+    /// Makes the next step of a thread, with its first consistent alternative. Returns whether
+    /// there is one; the further alternatives are left in a frame.
     fn step(&mut self, thread: ThreadId, action: Action, parked: bool) -> ControlFlow<(), bool> {
         let frame = match action {
             Action::Fence { order } => {

@@ -50,7 +50,8 @@ pub struct Unexplored {
 /// How a search treats its first choice points.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// The alternatives to take; empty when a search that continues has taken them.
+    /// The alternatives to take at the first choice points. A search that continues after them
+    /// empties the list when it has taken them.
     path: Vec<u32>,
     /// Whether the search continues after the path: its choice points stay open.
     continues: bool,
@@ -58,7 +59,8 @@ pub(super) struct Cut {
     pub(super) shown: bool,
     /// Whether the search must explore another execution before a limit may end it.
     pub(super) must_get_on: bool,
-    /// The number of choice points below which parts are left to other searches.
+    /// The number of choice points below which parts are left to other searches; `None` if nothing
+    /// is left to others.
     depth: Option<usize>,
     /// The parts that were left.
     parts: Vec<Part>,
@@ -203,8 +205,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         true
     }
 
-    /// Opens a choice point. Returns whether there is a consistent alternative; further ones are
-    /// left on the stack.
+    /// Opens a choice point and takes its first consistent alternative. Returns whether there is
+    /// one; the choice point with the further alternatives is left on the stack.
     pub(super) fn open(&mut self, mut frame: Frame) -> ControlFlow<(), bool> {
         if let Some(&wanted) = self.cut.path.get(self.frames.len()) {
             return self.follow(frame, wanted);

@@ -31,9 +31,9 @@ pub(crate) struct Tso {
 /// How far the events of a thread have been examined in a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct ExaminedEvents {
-    /// Of this many first events, all that are in ppo are marked.
+    /// Among this many first events, all that are in ppo are marked.
     all: usize,
-    /// Of this many first events, those that are ordered before a read are marked.
+    /// Among this many first events, all that ppo orders before a later read are marked.
     reads: usize,
 }
 
