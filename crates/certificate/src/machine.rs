@@ -72,7 +72,7 @@ impl Thread {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub cells: Vec<i64>,
-    /// The processes. Neighbouring states share those that are equal.
+    /// The processes. The state after a step shares the processes that the step has not changed.
     pub threads: Vec<Rc<Thread>>,
 }
 

@@ -1,9 +1,9 @@
 //! The check and the construction of a tree of executions that contains every trace.
 //!
 //! `docs/proofs/certificates.md` proves that the conditions suffice. In short: T is an ordered tree
-//! of steps from the initial state. sleep(root) = ∅. Take the processes in sleep(E) and those of
-//! the children of E before p: sleep(E·p) contains those of them whose next step is independent of
-//! the step of p. T contains every trace if
+//! of steps from the initial state. sleep(root) = ∅. The candidates for sleep(E·p) are the
+//! processes in sleep(E) and the processes of the children of E before p. A candidate is in
+//! sleep(E·p) if its next step is independent of the step of p. T contains every trace if
 //!
 //! 1. every leaf has no ready process outside its sleep set;
 //! 2. (a) for each race between an event e after E and a later event e', whose step need not wait

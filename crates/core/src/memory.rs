@@ -151,8 +151,8 @@ impl Ordered {
 /// A program whose steps each make one access to memory. It is for engines that decide which value
 /// a read returns: they store that value in the cell before the step is made.
 pub trait WeakMemory: Execution {
-    /// Returns the orders of the next access of a process to this cell, or, without a cell, those
-    /// of a fence.
+    /// Returns the orders of the next access of a process to this cell. Without a cell, the next
+    /// step must be a fence, and the result is its order.
     fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder;
 
     /// Whether the next step of a process is a fence.

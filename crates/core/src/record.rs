@@ -583,7 +583,7 @@ pub struct Waiting {
 /// The parts of a program that its executions have reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Number of statements that do something.
+    /// Number of statements that have an effect.
     pub statements: u64,
     /// Number of these statements that were reached.
     pub reached: u64,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of a search. All of them apply at once.
+/// The limits of a search. The search ends at the limit that it reaches first.
 ///
 /// A limit that is reached becomes a [`Bound`] in the [`Scope`] of the answer, so it is always
 /// reported.
@@ -103,7 +103,8 @@ pub enum Bound {
     Covers,
     /// The program states what it refines, but the command does not check it.
     Refinement,
-    /// Durations were explored only at some of their possible times, and others may matter.
+    /// Durations were explored only at some of their possible times. At other times the program may
+    /// behave differently.
     Times,
     /// States were stored as bits, and one was missed with this probability, in 10⁻⁹.
     Bitstate(u64),

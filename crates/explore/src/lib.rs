@@ -13,8 +13,8 @@
 //! | `sympaths` | symbolic states, merged by their paths |
 //!
 //! `algorithms` uses `relations`, and both use small parts of `drive` (tables, sets of
-//! fingerprints); `drive` knows the algorithms only as policies. The last three folders share
-//! limits and findings with the others, but have their own loops.
+//! fingerprints); `drive` knows the algorithms only as policies. `unfold`, `fagiani` and `sympaths`
+//! use the limits and findings of `drive`; some of their searches have loops of their own.
 
 // A browser build uses sets of one width, so some code is unused there.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]

@@ -69,7 +69,7 @@ where
     F: Fn(&mut S, &O) -> R,
 {
     /// Whether the order can be completed: after the operations in `applied`, which led to this
-    /// state, all other ended operations can be applied. If so, adds the rest to the order.
+    /// state, all other ended operations can be applied. If so, adds these operations to the order.
     fn extend(&mut self, applied: u64, state: &S) -> Result<bool, TooManyStates> {
         if self.ended & !applied == 0 {
             return Ok(true);

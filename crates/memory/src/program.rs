@@ -114,8 +114,8 @@ pub enum Action {
         /// The lock.
         loc: Loc,
     },
-    /// Releases a lock that the thread holds. If threads release what others hold, as with a
-    /// semaphore, use an update that waits, and a write.
+    /// Releases a lock that the thread holds. If a thread may release what another thread holds, as
+    /// with a semaphore, use an update that waits, and a write.
     Unlock {
         /// The lock.
         loc: Loc,
@@ -148,7 +148,7 @@ pub enum Action {
     },
     /// The thread has met a false assumption: the execution does not count.
     Discard,
-    /// The thread has met the failure with this number. It halts, others continue.
+    /// The thread has met the failure with this number. It halts; the other threads continue.
     Fail(u32),
     /// The thread has ended.
     End,

@@ -23,8 +23,7 @@ pub(crate) struct Runner<P> {
     known: Vec<Known>,
     /// Number of answers that the program has got.
     answered: u64,
-    /// For each location, the write that is the last in mo among those that the program has made,
-    /// and its value.
+    /// For each location: of the writes that the program has made, the last in mo, and its value.
     last: (Vec<Slot>, Vec<Option<Value>>),
     /// Whether the current execution has met a race.
     races: bool,
@@ -100,8 +99,8 @@ impl<P: Program> Runner<P> {
     }
 
     /// Returns the effect of the pending update or await of a thread with a value. A program that
-    /// stores values itself knows those of all writes in the graph only if all threads have caught
-    /// up.
+    /// stores values itself knows the values of all writes in the graph only if all threads have
+    /// caught up.
     #[inline]
     pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
         if P::INDEPENDENT {

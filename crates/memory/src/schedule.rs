@@ -71,7 +71,7 @@ impl FromStr for Schedule {
 }
 
 impl Schedule {
-    /// Returns the steps of an execution. Stuck awaits make none.
+    /// Returns the steps of an execution. A stuck await is no step.
     pub(crate) fn from_graph(graph: &Graph) -> Self {
         let all = |thread| graph.thread(ThreadId(thread)).len() as u32;
         let until = (0..graph.threads()).map(all).collect();
@@ -297,7 +297,8 @@ impl<'a> Order<'a> {
         started && after
     }
 
-    /// Whether all accesses before this one in mo ∪ rb have been made, and none after it.
+    /// Whether all accesses before this one in mo ∪ rb have been made, and no access after it in mo
+    /// ∪ rb.
     fn is_in_order(&self, event: &Event) -> bool {
         if !event.is_access() {
             return true;

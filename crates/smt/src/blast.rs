@@ -168,7 +168,7 @@ impl Blaster {
         self.wires.insert(term, wires);
     }
 
-    /// Returns the bits of a term, computed from those of its parts, and a bit that says whether
+    /// Returns the bits of a term, computed from the bits of its parts, and a bit that says whether
     /// they are exact: the operation did not exceed the width. A term is safe if it and all its
     /// parts are exact.
     fn gates(&mut self, terms: &Terms, term: Term, node: TermNode) -> (Word, Lit) {

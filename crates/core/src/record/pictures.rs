@@ -67,7 +67,7 @@ pub enum Leaf {
 pub struct Net {
     /// The conditions.
     pub conditions: Vec<NetCondition>,
-    /// The events; each comes after those whose conditions it needs.
+    /// The events. An event comes after the events that make the conditions that it takes or reads.
     pub events: Vec<NetEvent>,
     /// For each deadlock, the conditions where its processes wait, as indices.
     #[serde(default)]

@@ -11,7 +11,7 @@
 //! | next(s, p) | `program.claims` of p |
 //! | i →_S p | i is in `order.program_past` of p |
 //! | i, the last race with next(s, p): see below | the highest of `races` |
-//! | E, the processes to choose from: see below | p, or the initials among the others |
+//! | E, the processes to choose from: see below | p, or initials of the events before p's step |
 //! | backtrack(s), done | the candidates of a state with `Mark::Wanted`, with `Mark::Taken` |
 //! | Sleep(s) | those with `Mark::Asleep`, and with `Mark::Taken` except the one being run |
 //!
@@ -25,7 +25,7 @@
 //!   programs).
 //! - In a state only some processes have their next steps checked: the process that made the last
 //!   step, a process that it started, and those whose next steps conflict with the last step. For
-//!   the others the paper finds the same races as in the previous state.
+//!   any other process the paper finds the same races as in the previous state.
 //! - *The added process* (erratum E11 in docs/algorithms.md): the paper may take any q of E. Here p
 //!   is taken if it is ready and awake. Other steps may have to come before p's step in the
 //!   reversed run; they are found as further races when p runs. But if p sleeps, it is not run, and

@@ -22,9 +22,10 @@
 //!
 //! Strong fairness requires that a process which is ready in one state of the cycle steps in the
 //! cycle. If some process is ready in a component and has no step inside, no fair cycle passes a
-//! state in which it is ready. So these states are removed, and the components of the rest are
-//! examined. A process for which states were removed is ready in no remaining state. So there are
-//! at most as many rounds as processes, and each round visits the whole graph at most once.
+//! state in which it is ready. So these states are removed, and the components of the remaining
+//! states are examined. A process for which states were removed is ready in no remaining state. So
+//! there are at most as many rounds as processes, and each round visits the whole graph at most
+//! once.
 //!
 //! The run that is shown is a shortest path into such a part, and a shortest fair cycle through the
 //! end of the path, if [`EFFORT`] is enough to find one. That search is breadth-first, over pairs

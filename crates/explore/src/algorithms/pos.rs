@@ -3,8 +3,7 @@
 //! Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018. Each possible step gets a
 //! random priority, and the step with the highest priority is made. The steps that conflict with it
 //! then get new priorities. So the order of two conflicting steps is drawn independently of earlier
-//! priorities, and steps that conflict with nothing do not bias the others: the order of
-//! independent steps makes no difference.
+//! priorities. Steps that conflict with no other step have no influence on these orders.
 //!
 //! | paper | here |
 //! |---|---|

@@ -29,8 +29,7 @@
 //! or there is an observer.
 //!
 //! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]).
-//! So for most steps only the parts of a cell and a process are computed, not those of the whole
-//! state.
+//! So for most steps only two parts are computed again, that of one cell and that of one process.
 
 use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;

@@ -25,8 +25,8 @@
 //! - The paper profiles the program first. Here the earlier walks of the same batch are the
 //!   profile: the first walk is a random walk.
 //! - The interesting steps of a process that has not been started count as steps of its parent (see
-//!   `urw`). If the intended process starts others, the intent is drawn again among the process and
-//!   its children. This keeps the orders of interesting steps uniform if no step waits.
+//!   `urw`). If the intended process starts other processes, the intent is drawn again among the
+//!   process and its children. This keeps the orders of interesting steps uniform if no step waits.
 //! - The claims of a step, all that it might touch, decide whether it is interesting. An object is
 //!   a range of cells that some claim has; a step counts once for each range that overlaps it.
 //! - If all ready processes are held back, because processes wait for each other or make fewer

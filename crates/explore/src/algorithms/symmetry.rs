@@ -9,9 +9,9 @@
 //! as one of several equal processes ([`Symmetric`]). The permutations of members are automorphisms
 //! of the graph of states. The *orbit* of a state s consists of the states π·s. All states of an
 //! orbit have the same futures up to names. So a state is stored under the key of its orbit: the
-//! least fingerprint among some states of the orbit. Which states these are does not depend on the
-//! names. The explored states are states that runs reach, so all schedules are real. The key only
-//! decides whether a state is known.
+//! least fingerprint among some states of the orbit. The choice of these states does not depend on
+//! the names of members. The explored states are states that runs reach, so all schedules are real.
+//! The key only decides whether a state is known.
 //!
 //! | paper | here |
 //! |---|---|
@@ -35,10 +35,10 @@
 //! the number of labellings that give the least image.
 //!
 //! Stubborn sets: a set that is [stubborn](crate::algorithms::stubborn) in s is, after renaming,
-//! stubborn in π·s. So it does not matter which state of an orbit is explored. Which one it is may
-//! depend on the workers, but the numbers of states and steps must not. So the choice among several
-//! smallest stubborn sets must be the same for all states of an orbit. This choice depends on an
-//! order of the processes; their order in the canonical state is used.
+//! stubborn in π·s. So it does not matter which state of an orbit is explored. Which state of an
+//! orbit is explored may depend on the workers, but the numbers of states and steps must not. So
+//! the choice among several smallest stubborn sets must be the same for all states of an orbit.
+//! This choice depends on an order of the processes; their order in the canonical state is used.
 //!
 //! Deviations: only fingerprints are renamed, never states. A fingerprint is an unordered sum of
 //! parts, so the parts that no permutation changes are added once. Observations

@@ -14,7 +14,7 @@
 //! the step that starts it. If no step waits, the steps then form a forest. Take the next step of a
 //! process and all steps that come after it in the forest: their share of all steps is the fraction
 //! of the interleavings that begin with this step (the hook lengths of a forest, Knuth, TAOCP 3,
-//! 5.1.4, exercise 20). So the walk stays uniform if processes start others.
+//! 5.1.4, exercise 20). So the walk stays uniform if processes start other processes.
 //!
 //! Where it deviates:
 //!

@@ -5,8 +5,8 @@
 //! part is a function of the program and the part alone. A part is explored with a budget of
 //! *steps*. If the budget is too small, the findings are discarded and the part is cut into
 //! children (see `cut`), which are again parts. Therefore the tree of parts does not depend on the
-//! machine that explores a part, on its speed, or on the number of attempts. The findings of the
-//! leaves, combined in the order of the tree, are those of the whole space.
+//! machine that explores a part, on its speed, or on the number of attempts. Combined in the order
+//! of the tree, the findings of the leaves are the findings of a search of the whole space.
 //!
 //! Some parts cannot be cut, for instance if all runs start with the same thousands of steps. They
 //! are explored without a budget. The price is the discarded work: at most one budget for each cut.

@@ -50,7 +50,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Returns the time since the start.
+    /// Returns the time spent so far, including earlier parts of the same search.
     pub fn elapsed(&self) -> Duration {
         self.before + self.start.elapsed()
     }
@@ -64,8 +64,8 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Replaces the limits of time, steps and executions in `bounds`, which are those of a part of
-    /// the search, by the limits that the user gave.
+    /// `bounds` were hit in a part of the search and name the limits of that part. Replaces the
+    /// limits on time, steps and executions in them by the limits that the user gave.
     pub(crate) fn restate_all(&self, bounds: &mut Vec<Bound>) {
         for bound in bounds.iter_mut() {
             match (bound, self.limits.steps, self.limits.executions) {
@@ -78,8 +78,8 @@ impl<'a> Budget<'a> {
         self.restate(bounds);
     }
 
-    /// Replaces the limit of time in `bounds`, which is that of a part of the search, by the limit
-    /// that the user gave.
+    /// `bounds` were hit in a part of the search and name the limits of that part. Replaces the
+    /// limit on time in them by the limit that the user gave.
     pub fn restate(&self, bounds: &mut Vec<Bound>) {
         if let Some(time) = self.limits.time {
             for bound in bounds.iter_mut() {
@@ -219,7 +219,7 @@ impl<'a> Account<'a> {
         self.executions = 0;
     }
 
-    /// Returns the time since the start.
+    /// Returns the time spent so far, including earlier parts of the same search.
     pub fn elapsed(&self) -> Duration {
         self.budget.elapsed()
     }

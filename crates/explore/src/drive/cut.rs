@@ -18,7 +18,7 @@
 //! the start, and races with events of the prefix need not be analysed. The price is that a run may
 //! end blocked at a sleeping process that no race of the part wakes. A sleeping process covers a
 //! sequence only if its step is in the sequence and can come first there (a true initial); without
-//! this rule traces are lost, as the tests show at once.
+//! this rule traces are lost, and the tests fail.
 //!
 //! *Which process.* Every choice is correct. If nothing ever conflicts with the step of the
 //! process, the second half has no trace. An engine does not know that: it explores the half, and

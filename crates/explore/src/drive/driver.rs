@@ -246,8 +246,8 @@ pub enum Goal {
     Everything,
     /// As soon as there is a violation of one of these kinds.
     Violation(Kinds),
-    /// As soon as there is a violation of one of the kinds in `of`. If there is none, all kinds in
-    /// `among` are decided.
+    /// As soon as there is a violation of one of the kinds in `of`. If there is no such violation,
+    /// all kinds in `among` are decided.
     First {
         /// The search stops at violations of these kinds.
         of: Kinds,
@@ -349,10 +349,10 @@ struct Driver<'a, 'w> {
 }
 
 impl Driver<'_, '_> {
-    /// The loop. In each round it asks the policy for the next process. If there is one, makes its
-    /// step. If there is none, goes back as far as the policy says ([`Policy::leave_to`]). Before
-    /// that, it records the end of the run if the state is `fresh`, that is, if it was just reached
-    /// by a step.
+    /// The loop. In each round it asks the policy for the next process. If the policy returns a
+    /// process, makes the step of that process. Otherwise, goes back as far as the policy says
+    /// ([`Policy::leave_to`]). Before that, it records the end of the run if the state is `fresh`,
+    /// that is, if it was just reached by a step.
     fn run<E: Execution, P: Policy<E>>(
         &mut self,
         program: &mut E,

@@ -341,7 +341,8 @@ impl Parts {
         all
     }
 
-    /// Merges the results in the order of the parts, as far as needed.
+    /// Merges the results in the order of the parts, up to the part that makes the verdict certain,
+    /// if any.
     fn gather<O>(
         &mut self,
         done: Vec<Option<(Findings, O)>>,

@@ -5,7 +5,7 @@
 //! performance with shared hash tables*, FMCAD 2010, describe such a table of fixed size. Wolper,
 //! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse what is lost if only a
 //! part of a state is stored. One compare-and-swap inserts a state, so if several workers meet it
-//! at the same time, exactly one of them finds it new.
+//! at the same time, exactly one of them finds that the state is new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the

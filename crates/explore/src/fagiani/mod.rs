@@ -3,7 +3,8 @@
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020, Algorithm 1, with the seed traces that its
-//! section 8 proposes. A run is recorded. Then all orders of its labels are tried in which every
+//! section 8 proposes. A run is recorded. A *label* describes a step: the path that it takes
+//! through the code, and its claims. All orders of the recorded labels are tried in which every
 //! process keeps its own order. An order that the program can follow, step by step and label by
 //! label, is an executable permutation; of each class of equivalent permutations, one is enough.
 //!

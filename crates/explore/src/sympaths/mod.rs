@@ -570,7 +570,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let index = |at: usize| indices.get(at).copied().flatten();
         let touched = event.touched.iter().enumerate();
         let touched = touched.map(|(at, &access)| (access, index(at)));
-        // A cell beyond those of a state represents an invariant that the step has evaluated.
+        // A claimed cell whose index is beyond the cells of a state represents an invariant that
+        // the step has evaluated.
         let cells = self.program.cells() as u32;
         let claims = event.claims.iter();
         let watched = claims.filter(|claim| claim.first >= cells);

@@ -140,8 +140,8 @@ impl Examiner {
         debug_assert!(possible, "a schedule for what cannot happen");
     }
 
-    /// Fires the collected events, those of each process in order. Returns false if some cannot be
-    /// fired.
+    /// Fires the collected events, the events of each process in their order. Returns false if some
+    /// cannot be fired.
     fn order(&mut self, net: &Net, clock: &[u32], fire: &mut dyn FnMut(u32)) -> bool {
         self.sorted.clear();
         self.heads.clear();

@@ -41,7 +41,7 @@ pub(crate) fn stuck(net: &Net, events: &[u32], waiting: &[ProcessId]) -> Vec<u32
         let node = net.event(event);
         node.thread..node.thread + node.thread_count
     };
-    // The threads of the initial processes come before those of events.
+    // The threads of the initial processes come before the threads that events make.
     let first = net.events.first().map(|event| event.thread);
     let first = 0..first.unwrap_or(net.threads.len() as u32);
     let mut now: FxHashMap<ProcessId, u32> = FxHashMap::default();
@@ -174,7 +174,7 @@ impl Search<'_> {
         self.possible(at)
     }
 
-    /// Whether all decisions are possible at once.
+    /// Whether all decisions are possible together.
     fn possible(&mut self, at: &Position) -> bool {
         let stopped = at.decided.iter().enumerate().all(|(process, &thread)| {
             thread == NONE || {

@@ -21,15 +21,15 @@
 //! first, then the rest of C one by one. Every marking in between is an extension of t, and each is
 //! equal to the previous one or one edge away from it. So all extensions of t can be reached from
 //! the marking after ⌈t⌉, and a new thread follows all edges from there (Theorems 2 to 5). If e is
-//! a new event, it is the last event of every configuration that contains it, so the extensions
-//! that it adds are one edge away from those known without it (Lemma 5). In the contextual net it
-//! is the last event only by causality: conditions that it reads may have been taken since. So in
-//! that net only the conditions that it takes must be present.
+//! a new event, it is the last event of every configuration that contains it, so each extension
+//! that e makes possible is one edge away from an extension known without e (Lemma 5). In the
+//! contextual net e is the last event only by causality: conditions that it reads may have been
+//! taken since. So in that net only the conditions that it takes must be present.
 //!
 //! A step may join some processes on one path, and not on another
-//! ([`Execution::joins`](mazurka_core::Execution::joins)). It depends on the ends of those that it
-//! really joins. So the extension with the fewest causes represents all extensions that agree in
-//! the places that the step touches ([`Builder::resolve`]).
+//! ([`Execution::joins`](mazurka_core::Execution::joins)). It depends only on the ends of the
+//! processes that it really joins. So the extension with the fewest causes represents all
+//! extensions that agree in the places that the step touches ([`Builder::resolve`]).
 
 use std::ops::ControlFlow;
 

@@ -4,8 +4,8 @@
 //! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both
 //! are represented by numbers. The effect of a step depends on the local state and on the
 //! valuations that it reads before it writes them. So a step that was observed once is known
-//! wherever these are the same, whatever else has happened. A write leads to the same valuation
-//! each time, and a free lock always has the same valuation.
+//! wherever these are the same, whatever else has happened. A known step that writes a variable
+//! leads to the same valuation each time, and a free lock always has the same valuation.
 //!
 //! | thesis | here |
 //! |---|---|

@@ -23,10 +23,10 @@
 //! docs/algorithms.md), and there may be any number of them: a guard is a read of its variables,
 //! and an atomic block is one event with all of its accesses. This is correct because dependence is
 //! defined by claims, too: two steps are dependent exactly if they share a condition that one of
-//! them takes. So the maximal configurations are the traces. A held lock has a condition too,
-//! instead of none, so that every place is always marked and locks need no rules of their own. The
-//! end of a process that was started by another one is a place, which its last event writes and a
-//! join reads.
+//! them takes. So the maximal configurations are the traces. A held lock has a condition too, while
+//! in the thesis it has none. So every place is always marked, and locks need no rules of their
+//! own. The end of a process that was started by another one is a place, which its last event
+//! writes and a join reads.
 
 use hashbrown::HashTable;
 use mazurka_core::{Access, AccessKind, ProcessId, Status, Wait};
@@ -440,7 +440,7 @@ impl Net {
         self.locks[place as usize]
     }
 
-    /// Returns the event of the same process at this depth that is the event itself or one of its
+    /// Returns the event of the same process with this depth: the event itself, or one of its
     /// causes.
     #[inline]
     fn ancestor(&self, mut event: u32, depth: u32) -> u32 {

@@ -8,9 +8,10 @@
 //!
 //! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
 //! its causes, and the property must hold for some of these inputs. A marking represents all
-//! configurations that have it. The causes of the marking are the smallest of these. All others
-//! have more events, and so at least the same constraints: it is enough to look at the causes. If
-//! the constraints contradict each other, no later marking is reachable either.
+//! configurations that lead to it. The smallest of these consists of the causes of the marking.
+//! Every larger one has the same events and more, and so at least the same constraints. So it is
+//! enough to look at the causes. If the constraints contradict each other, no later marking is
+//! reachable either.
 //!
 //! A question about deadlocks is evaluated in each deadlock of the net (`deadlocks.rs`).
 //!
@@ -232,8 +233,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
-            // The solver found values on this path before and finds none now. So it has given up,
-            // and the caller adds a bound for its undecided query.
+            // The solver found values on this path before and finds no values now. So it has given
+            // up, and the caller adds a bound for the query that the solver did not decide.
             return ControlFlow::Continue(());
         }
         assert!(there, "a schedule of the net cannot be followed");

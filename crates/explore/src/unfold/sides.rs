@@ -15,9 +15,10 @@
 //! An extension with an unsatisfiable path constraint is [`Phase::Impossible`]; an infeasible side
 //! is not an outcome of the program.
 //!
-//! Deviation: a test also covers extensions in passing, after more decisions than those of their
-//! causes. A side that is infeasible there may be feasible elsewhere. So only a run of the causes
-//! alone shows whether all sides have been taken ([`Tester::look_at_sides`]).
+//! Deviation: a test also covers extensions in passing. Then it has made more decisions than the
+//! causes of the extension, so a side that is infeasible there may be feasible in another test. So
+//! only a run of the causes alone shows whether all sides have been taken
+//! ([`Tester::look_at_sides`]).
 
 use std::ops::ControlFlow;
 

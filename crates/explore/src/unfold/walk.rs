@@ -14,8 +14,9 @@
 //! | EXTENDMODEL | [`TestedModel::test`] |
 //! | sleep sets (section 8.3.3) | `asleep` |
 //!
-//! Deviations. There is no first random test: the initial state requires one anyway. A test is run
-//! for each process whose step is not known, not for the state as a whole, so fewer tests are run.
+//! Deviations. There is no first random test, because the search runs a test in the initial state
+//! in any case. A test is run for each process whose step is not known, not for the state as a
+//! whole, so fewer tests are run.
 //!
 //! Sleep sets are those of Godefroid (LNCS 1032, 1996, chapter 5) for a search that knows the
 //! states it has visited. They save steps but no states. For each state the search stores the

@@ -1,9 +1,10 @@
 //! Finds the two racing steps of a violation: if they came in the other order, the violation would
 //! not occur.
 //!
-//! In a deadlock of locks, these are the acquisitions that the waiting processes wait for.
-//! Otherwise the conflicting pairs of steps are tried, the last one first: the run is made again
-//! with the two steps in the other order, and the pair is taken if the violation is gone.
+//! In a deadlock of locks, these are the steps that acquired the locks for which the waiting
+//! processes wait. Otherwise the conflicting pairs of steps are tried, the last one first: the run
+//! is made again with the two steps in the other order, and the pair is taken if the violation is
+//! gone.
 
 use std::collections::HashMap;
 

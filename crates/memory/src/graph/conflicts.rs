@@ -1,4 +1,4 @@
-//! The accesses of a location, by thread, to find those that conflict with a new one.
+//! The accesses of a location, by thread, to find accesses that conflict with a new access.
 //!
 //! Clocks are monotone along a thread, so a new access is unordered with a suffix of the accesses
 //! of another thread, and a search in each thread replaces one through all accesses.

@@ -537,7 +537,8 @@ impl Graph {
         }
     }
 
-    /// Adds an access to those of its thread, if the location has or has had plain accesses.
+    /// Adds an access to the accesses of its location by thread, if the location has or has had
+    /// plain accesses.
     #[inline]
     fn index_access(&mut self, event: &Event, slot: Slot) {
         let place = &mut self.places[event.loc.index()];

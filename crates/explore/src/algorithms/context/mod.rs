@@ -34,8 +34,8 @@
 //! Every reachable complete state (final, deadlocked, failed) is met, and every location that
 //! fails. The proof is in docs/proofs/context.md. The code relies on these rules:
 //!
-//! - A sequence is followed only when the search has finished E'.e, so that a cut run ends in a
-//!   state that was finished before.
+//! - A sequence is followed only when the search has explored everything after E'.e, so that a cut
+//!   run ends in a state from which everything has been explored.
 //! - At a cut, take each event d that conflicts with a possible future step of some process and is
 //!   not in the program past of that process. Enough processes are added to the backtrack set of
 //!   the state before d ([`Wants`]).
@@ -56,23 +56,24 @@
 //!   sequence may be the only one that is run from a state: `found-context-future` in the corpus is
 //!   an example. So the cut also considers the possible future steps (see above), which makes the
 //!   repair provable.
-//! - A sequence has only the steps that happen before p, not all between e and p: the others are
-//!   independent of the swapped steps. So sequences are short, and equal ones are recognised. Their
-//!   steps may be made in any order.
+//! - A sequence has only those steps between e and p that happen before p: all other steps between
+//!   them are independent of the swapped steps. So sequences are short, and equal ones are
+//!   recognised. Their steps may be made in any order.
 //! - *Anticipating*: if the last step of a sequence is independent of everything that other
 //!   processes may still do, no other process is run there. The step itself is made, to check that
 //!   it leads to the expected state.
 //! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
 //! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
 //!   `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
-//! - The number of traces is unknown. `deadlocks` and `failures` count only those that were met.
-//!   These may be fewer than other engines count, but they are 0 only if there are none.
+//! - The number of traces is unknown. `deadlocks` and `failures` count only what this search meets.
+//!   They may be less than with other engines, but they are 0 only if the program has no deadlock
+//!   or no failure.
 //! - Only one worker explores, because a part of the space would not know the explored states of
 //!   another part.
 //!
 //! A step costs more than in `source`: the sum is updated, the sequences that contain the step or
-//! depend on it are changed, and the others are copied. In states where a run is cut or ends, only
-//! the sum is updated.
+//! depend on it are changed, and all other sequences are copied. In states where a run is cut or
+//! ends, only the sum is updated.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,

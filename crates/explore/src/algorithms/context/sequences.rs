@@ -375,8 +375,8 @@ impl Sequences {
         followed.is_worth_while(from).then_some(followed)
     }
 
-    /// Returns the suspended sequences that the last step continues: first those that it completes;
-    /// among the others, those that were suspended last come first.
+    /// Returns the suspended sequences that the last step continues: first the sequences that it
+    /// completes, then all others; within each group, the sequence suspended last comes first.
     pub fn resumable(&mut self) -> Vec<SuspendedSequence> {
         let mut resumable = std::mem::take(&mut self.resumable);
         resumable.sort_by_key(|suspended| {

@@ -1,6 +1,6 @@
 //! Insertion into a wakeup tree: insert_\[E\](v, wut(E)) of JACM 2017, section 7. The sequence v
-//! that reverses a race follows the existing branches of the tree as far as it can. Where it
-//! cannot, the rest of it becomes a new branch.
+//! that reverses a race follows the existing branches of the tree as far as it can. Where no branch
+//! can be followed, the remaining part of v becomes a new branch.
 
 use mazurka_core::Event;
 
@@ -88,8 +88,8 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or below
-    /// all branches if v does not say which. Outcomes without a branch need none: the process is
-    /// run with all its outcomes anyway.
+    /// all branches if v does not say which. For outcomes without a branch nothing is inserted: the
+    /// process is run with all its outcomes in any case.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,

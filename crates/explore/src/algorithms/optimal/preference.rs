@@ -4,7 +4,7 @@
 //! reversed race are run again for each of its orders. So steps that race with nothing should come
 //! first, and processes that race with each other should be run one right after the other: then few
 //! unrelated steps follow a reversal. The first run shows which processes race and which steps
-//! cannot race: those that release locks, that read what no other process changes, or that write
+//! cannot race: a step that only releases locks, reads what no other process changes, or writes
 //! what no other process touches.
 //!
 //! *An order, never a filter.* One run does not show the steps of a process in another run: a child
