@@ -38,6 +38,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
         })
         .collect();
     code.quick = vec![None; code.ops.len()];
+    code.waits = vec![Waits::Somewhere; code.ops.len()];
     let channels = channels(code);
     let has_ghosts = !code.program.ghosts.is_empty();
     let assumes = code.ops.contains(&Op::Assume);
@@ -100,6 +101,10 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             Some(_) => None,
         };
         code.quick[pc as usize] = quick;
+        code.waits[pc as usize] = match wait {
+            Wait::Never => Waits::Never,
+            _ => waits,
+        };
         let info = &mut code.steps[step as usize];
         info.fixed = fixed;
         info.claims = claims;
