@@ -151,7 +151,7 @@ impl From<Undefined> for Halt {
 const FAILURE: Halt = Halt::Mishap(Mishap::Failure);
 const NO_OPERAND: Halt = Halt::Obstacle(Obstacle::Beyond("an instruction lacks its operand"));
 
-/// A program, and the numbers of its processes.
+/// A program, and the numbers that its processes have got so far.
 pub(crate) struct Machine<'a> {
     pub flat: Flat<'a>,
     /// The number of each child process, by its parent and its index among the parent's children.

@@ -31,7 +31,7 @@ use crate::stateful::{Class, beyond, components};
 pub(crate) struct Exits {
     /// The processes that are ready.
     pub ready: Vec<Process>,
-    /// The processes that make a step, each with the number of the next state. Discarded steps are
+    /// The processes that make a step, each with the index of the next state. Discarded steps are
     /// omitted.
     pub steps: Vec<(Process, u32)>,
 }

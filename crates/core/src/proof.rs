@@ -80,7 +80,7 @@ pub enum GoalAnswer {
 /// A goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalRecord {
-    /// Its number.
+    /// The number of the goal, which other goals refer to: its index in [`Proof::goals`].
     pub id: usize,
     /// The index of its context, which has its Γ and Ψ.
     pub context: usize,
@@ -370,7 +370,7 @@ pub struct GoalOutcome {
     pub goals: u64,
     /// Number of questions asked.
     pub questions: u64,
-    /// The first few open goals, with reasons.
+    /// The first few goals of the proof that are open, with reasons.
     pub open: Vec<OpenGoal>,
     /// Initial values of a counterexample.
     pub values: Vec<(String, String)>,
@@ -386,7 +386,7 @@ pub struct GoalOutcome {
 /// A goal that is open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenGoal {
-    /// Its number in the proof; `None` for the goal itself.
+    /// The number of the goal in the proof; `None` if the formula itself is open.
     pub id: Option<usize>,
     /// The processes whose steps lead to it.
     pub path: Vec<String>,

@@ -332,7 +332,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Returns the action of a step that may write: its first access tells a write from an update.
+    /// Returns the action of a step that may write: its first access shows whether it is a write or
+    /// an update.
     fn writes(&mut self, thread: ThreadId, cell: u32, wait: Wait) -> Action {
         let loc = Loc(cell);
         let orders = self.machine(thread).order(process(thread), Some(cell));

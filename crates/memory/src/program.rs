@@ -159,7 +159,7 @@ pub enum Action {
 pub struct Decision {
     /// The identifier of the question, which the program chooses.
     pub question: u32,
-    /// The program's number for the outcome, which fits into 32 bits.
+    /// The outcome, as a number that the program chooses; it fits into 32 bits.
     pub outcome: Value,
 }
 

@@ -48,7 +48,7 @@ impl Deadline {
         }
     }
 
-    /// Makes the deadline pass also if `told` is set.
+    /// Makes the deadline count as passed also when `told` is set.
     pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
         Deadline { told, ..self }
     }

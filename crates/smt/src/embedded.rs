@@ -65,7 +65,7 @@ pub struct Embedded {
     effort: Effort,
     /// The instances: one for queries without `int`, then one for each width.
     blasters: [Option<Instance>; 5],
-    /// For each term, by number, whether an `int` occurs in it.
+    /// For each term, by its index, whether an `int` occurs in it.
     has_int: Vec<bool>,
     statistics: Statistics,
 }

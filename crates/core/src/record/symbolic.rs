@@ -35,13 +35,13 @@ pub struct SymbolicStates {
 pub struct SymbolicStateRecord {
     /// How it ended.
     pub ending: Ending,
-    /// The conditions on the initial values (and inputs) under which a run ends here; all must
-    /// hold.
+    /// The conditions on the initial values (and inputs) under which a run ends in this state; all
+    /// of them must hold.
     pub path_condition: Vec<String>,
     /// The shared variables, over initial values and inputs.
     pub substitution: Vec<Binding>,
-    /// A run that ends here: processes, one per step, each with the sides of conditions that it
-    /// took (1: the condition held).
+    /// A run that ends in this state, as a schedule: the process of each step, with the sides of
+    /// the conditions that it took as outcomes (1: the condition held).
     pub schedule: String,
     /// The mishaps of the final state. Each happens for some of the initial values (and inputs)
     /// with which a run ends here.

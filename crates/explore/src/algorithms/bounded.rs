@@ -4,9 +4,9 @@
 //! Depth-first search with a limit may meet a state first at the end of a long run. The limit then
 //! cuts off continuations that a shorter run would still reach. Holzmann (*The SPIN Model Checker*,
 //! 2003, section 8, on the depth limit and `-DREACH`) stores with each state the depth at which it
-//! was met; if it is met at a smaller depth, its successors are explored again. Then every state
-//! that some run reaches within the limit is met, and the search finds everything that a search
-//! without merging finds within the limit.
+//! was met; if the state is met again at a smaller depth, its successors are explored again. Then
+//! every state that some run reaches within the limit is met, and the search finds everything that
+//! a search without merging finds within the limit.
 //!
 //! In the worst case, a state is expanded once for each depth up to the limit; in practice this is
 //! rare. So this search is used only after an ordinary search has reached the limit. It never uses

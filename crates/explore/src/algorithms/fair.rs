@@ -101,8 +101,8 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
         goal: impl Fn(u32) -> bool,
         looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // A node is a state, with a flag whether the run stays within from here on. A state may
-        // occur with both flags.
+        // A node is a state, with a flag that says whether the run stays `within` from this state
+        // on. A state may occur with both flags.
         let phases = |state: u32, stays: bool| {
             let begins = stays || (self.from)(state);
             let within = begins && (self.within)(state);
@@ -253,7 +253,8 @@ impl Parts {
         start: u32,
         looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // The values of `Turns` that were met, numbered; paths refer to them by number.
+        // Each value of `Turns` that was met has a number, its index in `all`. Nodes refer to it by
+        // this number.
         let mut known: FxHashMap<Turns, u32> = FxHashMap::default();
         let first = Turns::at(graph, start);
         let mut all = vec![first.clone()];
@@ -334,12 +335,13 @@ impl Parts {
     }
 }
 
-/// The processes that still need a turn in a cycle, and those that have had one.
+/// The processes that still need a turn in a cycle, and the processes that have had one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Turns {
     /// The processes that still need a turn, sorted.
     pending: SmallVec<[ProcessId; 8]>,
-    /// Used for strong fairness: a process that becomes ready later needs a turn, too.
+    /// The processes that have had a turn. They are stored for strong fairness only, where a
+    /// process that becomes ready later needs a turn, unless it has had one.
     done: SmallVec<[ProcessId; 8]>,
 }
 

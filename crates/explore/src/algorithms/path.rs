@@ -3,8 +3,8 @@
 //!
 //! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a
 //! state sleeps in the states after its later siblings, until a step conflicts with its own. A
-//! sleeping process is always ready, so one list of ready processes per state holds everything.
-//! Whether a process sleeps is looked up in the list of the state before.
+//! sleeping process is always ready, so one list of ready processes per state holds everything. To
+//! find out whether a process sleeps in a new state, the list of the previous state is consulted.
 //!
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
 //! sleeps as a whole.

@@ -35,15 +35,15 @@
 //!   sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one worker.
 //! - Two halves by the first process, or by the process with the *most* conflicts, or without the
 //!   run that shows conflicts: lastzero(16) had 49 to 75 blocked runs for each 100.
-//! - Tasks that share the upper states of one search; sequences that reverse races are sent to
-//!   these states and inserted after each round of tasks. Suppose that a branch counts as asleep as
-//!   soon as a task explores it. Then traces are lost: a sleeping process covers sequences of later
-//!   branches only because its own subtree is finished, and has inserted all sequences that it does
-//!   not cover into the wakeup trees of these branches. Suppose instead that tasks start only at
-//!   the ends of wakeup sequences, where nothing sleeps, and that the trees above stay open. Then
-//!   the trees are too large to be shared: lastzero(15) had 12 301 tasks and 110 458 shared states
-//!   after its first 98 079 steps, and philosophers(7) took eight times the CPU time. Traces were
-//!   lost even so, where two tasks of a round sent sequences of each other's branches.
+//! - Tasks that share the states near the root of one search; sequences that reverse races are sent
+//!   to these states and inserted after each round of tasks. Suppose that a branch counts as asleep
+//!   as soon as a task explores it. Then traces are lost: a sleeping process covers sequences of
+//!   later branches only because its own subtree is finished, and has inserted all sequences that
+//!   it does not cover into the wakeup trees of these branches. Suppose instead that tasks start
+//!   only at the ends of wakeup sequences, where nothing sleeps, and that the trees above stay
+//!   open. Then the trees are too large to be shared: lastzero(15) had 12 301 tasks and 110 458
+//!   shared states after its first 98 079 steps, and philosophers(7) took eight times the CPU time.
+//!   Traces were lost even so, where two tasks of a round sent sequences of each other's branches.
 //!
 //! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and
 //! cutting a part gives one part for each process that is ready.

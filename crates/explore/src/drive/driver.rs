@@ -532,8 +532,8 @@ impl Driver<'_, '_> {
     fn broken_off(&mut self) {
         let counts = self.ledger.counts();
         let mut bound = self.budget.why_broken(counts, self.watch);
-        // After a data race, a program need not behave as before when a run is repeated; then it
-        // breaks off its step.
+        // After a data race, a program may behave differently when a run is repeated. If it does,
+        // it breaks off its step.
         if self.ledger.data_race && self.budget.look(counts, self.watch).is_continue() {
             bound = Bound::DataRaces;
         }

@@ -79,7 +79,7 @@ impl ObservedEffects {
 
 /// For an extension or an event with many conditions: the first condition through which it meets
 /// each other extension or event. A step that claims a whole array meets another such step through
-/// every element, and only the first meeting counts.
+/// every element, and only the meeting through the first of these counts.
 struct Meetings(Option<FxHashMap<u32, Option<u32>>>);
 
 /// Up to this number of conditions, trying each is faster.

@@ -484,7 +484,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 look_further = path.is_some();
                 if let Some(path) = path {
                     for event in path {
-                        // With inputs, the path may turn out to be infeasible from here.
+                        // With inputs, the rest of `path` may turn out to be infeasible after this
+                        // event.
                         look_further = self.step_again(event)?;
                         if !look_further {
                             break;
@@ -497,8 +498,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Returns known events that lead from here to another extension that no test has covered. Only
-    /// a few extensions are examined: another test costs less than examining all.
+    /// Returns known events that lead from the end of the current run to another extension that no
+    /// test has covered. Only a few extensions are examined: another test costs less than examining
+    /// all.
     fn path_to_another(&mut self) -> Option<Vec<u32>> {
         let mut here = Vec::new();
         for &event in &self.run {
@@ -597,7 +599,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Makes the step of a known event. Returns false if no inputs lead through it here.
+    /// Makes the step of a known event. Returns false if the event is infeasible for all inputs
+    /// that follow the current run.
     pub(super) fn step_again(&mut self, event: u32) -> ControlFlow<Bound, bool> {
         let process = self.builder.net.event(event).process;
         let outcomes = self.builder.net.chosen(event);

@@ -58,7 +58,7 @@ struct BreadthFirst<'a, E> {
 }
 
 impl<E: Semantics> BreadthFirst<'_, E> {
-    /// Visits the states of each depth in turn.
+    /// Visits all states of one depth, then all states of the next depth, and so on.
     fn run(&mut self, most: usize, holds: &mut dyn FnMut(&E) -> bool) -> Option<Schedule> {
         if self.is_new() && self.counts() && holds(self.program) {
             return Some(self.schedule());

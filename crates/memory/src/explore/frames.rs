@@ -25,7 +25,7 @@ pub(super) enum Frame {
     Locks(LocksFrame),
 }
 
-/// An open choice point, and the number of its alternatives that have been taken.
+/// A choice point on the stack, and the number of its alternatives that have been taken.
 #[derive(Debug)]
 pub(super) struct OpenChoice {
     pub(super) frame: Frame,

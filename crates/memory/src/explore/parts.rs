@@ -8,8 +8,8 @@
 //!
 //! If a limit ends a search, the stack of choice points says what is unexplored: the number of
 //! alternatives that were taken at each of them. A later search takes the last of these
-//! alternatives again, as on the way to a part, but leaves the choice points open. Then it is where
-//! the first search ended.
+//! alternatives again, as on the way to a part, but leaves the choice points open. After that, it
+//! is in the state in which the first search ended.
 
 use std::ops::ControlFlow;
 
