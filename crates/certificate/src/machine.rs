@@ -2,8 +2,8 @@
 //!
 //! A process rests at a mark, a point of the code between two steps (`lang/src/code/mod.rs`). Its
 //! step runs to the next mark, except that it *swallows* marks, that is, runs on over them, for
-//! example inside an atomic block. It runs on a copy of the state, which is dropped if the step
-//! must wait.
+//! example inside an atomic block. The step runs on a copy of the state, which is dropped if the
+//! step must wait.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,9 +1,9 @@
 //! A single text that is made from several files.
 //!
 //! The stages that read a program get one text. A line that starts with [`MARK`] belongs to no
-//! file. It names the file that continues after it, and the line of that file. So every place in
-//! the text has a file, a line and a column, and a hash of the text covers all files and their
-//! names.
+//! file. It names the file that continues after it, and says with which line of that file. So every
+//! place in the text has a file, a line and a column, and a hash of the text covers all files and
+//! their names.
 
 use crate::Span;
 

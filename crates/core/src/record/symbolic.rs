@@ -1,4 +1,4 @@
-//! The symbolic states of `symbolic`.
+//! The symbolic states that the command `symbolic` finds.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! The states of a program nearest to its initial state, and all steps between them.
 //!
 //! This is a breadth-first search with a table of fingerprints.
-//! [`Stateful`](crate::Algorithm::Stateful) meets the same states, except some in which a false
-//! `assume` has halted a process. But its sleep sets leave out steps, so it cannot give the whole
-//! graph. A state is stored as a path to it. To return to the state, the search makes the steps of
-//! the path again, which is fast enough, because a picture has few states.
+//! [`Stateful`](crate::Algorithm::Stateful) cannot give the whole graph: it runs only a stubborn
+//! set of processes from a state, so it leaves out states and steps. A state is stored as a path to
+//! it. To return to the state, the search makes the steps of the path again, which is fast enough,
+//! because a picture has few states.
 //!
 //! As in `stateful`, nothing is run from a state in which a false `assume` has halted a process.
 

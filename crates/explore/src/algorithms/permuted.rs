@@ -1,12 +1,12 @@
 //! Runs with interchangeable processes renamed. A search up to
 //! [symmetry](crate::algorithms::symmetry) visits one state of each orbit (the states that
-//! permutations make of one state). For a finding in another state of the orbit, this file makes
-//! the run that leads to that other state.
+//! permutations make of one state). For a finding in a state that was not visited, this file makes
+//! a run that leads to it, from a run to the visited state of the same orbit.
 //!
-//! No paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ, and π·s₀ is
-//! s₀. The renamed processes make the steps of the new run. The outcomes of these steps are found
-//! by trial: the right ones lead to the state π·sₖ, whose fingerprint is known. So the result is a
-//! real run, and engines need not know which outcomes denote processes.
+//! This follows no paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ,
+//! and π·s₀ is s₀. The renamed processes make the steps of the new run. The outcomes of these steps
+//! are found by trial: the right ones lead to the state π·sₖ, whose fingerprint is known. So the
+//! result is a real run, and engines need not know which outcomes denote processes.
 
 use mazurka_core::{Fingerprint, MishapKind, Schedule, Semantics};
 use smallvec::SmallVec;

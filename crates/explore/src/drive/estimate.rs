@@ -1,9 +1,9 @@
 //! Estimates the number of executions of a search from the finished part of it.
 //!
-//! No paper; the idea is from Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size", AAAI
-//! 2006: every branch of a state is assumed to be as large as its siblings. Then the finished
-//! fraction of the search is known at any time, and the executions met so far are assumed to be the
-//! same fraction of all executions.
+//! This follows no paper exactly. The idea is from Kilby, Slaney, Thiébaux, Walsh, "Estimating
+//! Search Tree Size", AAAI 2006: every branch of a state is assumed to be as large as its siblings.
+//! Then the finished fraction of the search is known at any time, and the executions met so far are
+//! assumed to be the same fraction of all executions.
 //!
 //! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
 //! almost empty. For these, each remaining part is assumed to be as large as the finished parts

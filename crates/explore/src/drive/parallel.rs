@@ -6,7 +6,7 @@
 //! and stops all workers at a limit.
 //!
 //! The result depends neither on the number of workers nor on their speed:
-//! - the parts are always the same, and the findings of a part depend on nothing else;
+//! - the parts are always the same, and the findings of a part depend only on the part;
 //! - counts are added, sets are united, and the least schedules are shown. If the search ends as
 //!   soon as the verdict is certain, the schedules come from the *first* part, in the order of the
 //!   tree, that makes it certain: later parts are abandoned, earlier ones are explored to their

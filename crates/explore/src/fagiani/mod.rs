@@ -38,8 +38,8 @@
 //!
 //! The permutations of one path do not include the executions that take other paths (erratum E6). A
 //! step may be possible but have another label than the recorded one: a condition goes the other
-//! way, `choose` returns another value, or a guard opens that stayed closed. Such a step is run to
-//! the end of some execution, which becomes the next seed. A prefix in which no process can
+//! way, `choose` returns another value, or a guard opens that stayed closed. From such a step, some
+//! execution is run to its end, and becomes a further seed. A prefix in which no process can
 //! continue becomes a seed, too.
 //!
 //! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts

@@ -1,11 +1,11 @@
 //! Occurrence nets in arenas: numbers instead of pointers, and no allocation per node.
 //!
-//! Thesis, sections 3.3 and 5.3. Both nets are stored as the contextual one: a place (a variable,
-//! an element, a lock) has one condition for each event that wrote it, and a reader does not
-//! consume it. Place replication differs only in the identity of events. With replication, a write
-//! takes the copy of every process, so a write after a read and the same write without the read are
-//! two events; in the contextual net they are one event. So the copies need not be stored, only
-//! counted ([`Net::count_conditions`]).
+//! Thesis, sections 3.3 and 5.3. Replicated and contextual nets are both stored as contextual ones:
+//! a *place* (a variable, an element, a lock) has an initial *condition* and one for each event
+//! that wrote it, and a reader does not consume a condition. Place replication differs only in the
+//! identity of events. With replication, a write takes the copy of every process, so a write after
+//! a read and the same write without the read are two events; in the contextual net they are one
+//! event. So the copies need not be stored, only counted ([`Net::count_conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|

@@ -1,10 +1,10 @@
 //! Choice points: the alternatives for adding the next event, tried one after the other.
 //!
 //! A choice point ([`Frame`]) stores the *mark* of the graph without the event, to go back to, and
-//! the next alternative. The alternatives of a read are the writes that it can read from. Those of
-//! a write are its places in mo, and after these the reads that it can revisit. Writes and places
-//! are numbered by their *position* in mo; the *floor* is the least position that the model allows.
-//! The head of `explore/mod.rs` explains the words *parked* and *stuck*.
+//! the next alternative. The alternatives of a read are the writes that it can read from. The
+//! alternatives of a write are its places in mo, and after these the reads that it can revisit.
+//! Writes and places are numbered by their *position* in mo; the *floor* is the least position that
+//! the model allows. The head of `explore/mod.rs` explains the words *parked* and *stuck*.
 
 use std::ops::ControlFlow;
 

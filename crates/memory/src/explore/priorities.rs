@@ -7,8 +7,9 @@
 //! an execution is assumed to be that of the longest so far.
 //!
 //! The paper is about interleavings. Here the priorities only choose the thread; the write that a
-//! read reads from, and the place of a write in mo, are drawn evenly. So the paper's probability is
-//! that of an order of steps, and the values read are drawn in addition.
+//! read reads from, and the place of a write in mo, are drawn evenly. So the probability that the
+//! paper guarantees is that of an order of steps. The values that are read have a probability of
+//! their own.
 
 use mazurka_core::Random;
 

@@ -1,7 +1,8 @@
 //! The accesses of a location, by thread, to find accesses that conflict with a new access.
 //!
-//! Clocks are monotone along a thread, so a new access is unordered with a suffix of the accesses
-//! of another thread, and a search in each thread replaces one through all accesses.
+//! Clocks are monotone along a thread, so the accesses of another thread that are unordered with a
+//! new access are the last ones of that thread. To find the first of these, not all accesses need
+//! to be examined.
 
 use super::{Event, Slot};
 

@@ -1,8 +1,8 @@
 //! Total store order: (po|loc ∪ rf ∪ mo ∪ rb) and (ppo ∪ rfe ∪ mo ∪ rb) are acyclic.
 //!
-//! - ppo is po without the pairs of a write and a later read. A pair stays if a fence of order sc
-//!   or an update is between its two events, or if one of the two is an update. An update that
-//!   writes nothing counts too: x86 locks the bus for it.
+//! - rfe is rf between different threads. ppo is po without the pairs of a write and a later read.
+//!   A pair stays if a fence of order sc or an update is between its two events, or if one of the
+//!   two is an update. An update that writes nothing counts too: x86 locks the bus for it.
 //! - A write of order sc is a write and a fence.
 //! - A spawn is a write that the new thread reads first; the end of a thread is a write that each
 //!   join of it reads. Other fences, and choices, order nothing.

@@ -2,8 +2,8 @@
 //! `optimal` with its wakeup trees.
 //!
 //! Both keep the current execution with its races, and the states on the path with their backtrack
-//! sets. The trait [`Base`] has what context-sensitive DPOR asks of them: which processes a state
-//! still has to run, adding processes to it, and cutting a run.
+//! sets. The trait [`Base`] is their common interface. With it, context-sensitive DPOR asks which
+//! processes must still be run from a state, adds processes to be run, and cuts runs.
 
 use mazurka_core::{Event, Execution, ProcessId};
 

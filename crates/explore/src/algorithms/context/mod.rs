@@ -63,8 +63,8 @@
 //!   processes may still do, no other process is run there. The step itself is made, to check that
 //!   it leads to the expected state.
 //! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
-//! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
-//!   `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
+//! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search whose runs are
+//!   cut is `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
 //! - The number of traces is unknown. `deadlocks` and `failures` count only what this search meets.
 //!   They may be less than with other engines, but they are 0 only if the program has no deadlock
 //!   or no failure.
