@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of a search. The search ends at the limit that it reaches first.
+/// The limits of a search. All limits that are set apply together.
 ///
 /// A limit that is reached becomes a [`Bound`] in the [`Scope`] of the answer, so it is always
 /// reported.

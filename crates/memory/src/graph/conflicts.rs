@@ -1,8 +1,8 @@
 //! The accesses of a location, by thread, to find accesses that conflict with a new access.
 //!
 //! Clocks are monotone along a thread, so the accesses of another thread that are unordered with a
-//! new access are the last ones of that thread. To find the first of these, not all accesses need
-//! to be examined.
+//! new access are the last ones of that thread. A binary search in each list finds the first of
+//! these.
 
 use super::{Event, Slot};
 
