@@ -96,7 +96,8 @@ struct SharedSample<'a> {
     most: Option<u64>,
     /// The index of the next batch to be taken.
     next: AtomicU64,
-    /// The index of a batch in which a violation ends the search: later batches are not needed.
+    /// The index of the last batch that is needed. It becomes smaller when the search ends in an
+    /// earlier batch, at a violation or because a step is broken off.
     last: AtomicU64,
     stopped: AtomicBool,
     /// The counts of each worker.
@@ -188,7 +189,7 @@ struct GatheredFindings {
     next: u64,
     /// The findings of finished batches after `next`, by index.
     early: BTreeMap<u64, Findings>,
-    /// Executions and steps of all batches.
+    /// Executions and steps of all batches that have been added.
     executions: u64,
     steps: u64,
     /// The limit that ended the sample early.

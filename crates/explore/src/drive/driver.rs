@@ -45,7 +45,7 @@ pub trait Policy<E: Execution> {
     /// claims ([`Execution::separate_ends`]).
     const SEPARATES: bool = false;
 
-    /// Called when the search has entered a state by a step.
+    /// Called in the initial state, and when a step has led to another state.
     fn enter(&mut self, program: &E);
 
     /// Called after [`enter`](Policy::enter). The policy may make steps and must return to the same
@@ -66,7 +66,8 @@ pub trait Policy<E: Execution> {
         false
     }
 
-    /// Whether the last entered state is covered elsewhere, even if no process can continue.
+    /// Whether everything that follows the state entered last is covered elsewhere. Then the run
+    /// counts as blocked there, even if no process can continue.
     fn known(&self) -> bool {
         false
     }
@@ -175,7 +176,7 @@ pub enum End {
     Deadlock,
     /// No process can continue, and at least one has failed.
     Failure,
-    /// A false `assume`.
+    /// A false `assume` has halted a process.
     Discarded,
     /// A bound of the machine that runs the program, such as the range of integers, has halted a
     /// process.
@@ -229,7 +230,8 @@ pub trait Observer<E: Execution> {
     fn counts_reversals(&self) -> bool {
         false
     }
-    /// Called when a race of the current run is reversed, which starts a new execution.
+    /// Called when the reversal of a race of the current run is scheduled. The search then starts a
+    /// new execution for it.
     fn reversed(&mut self, _program: &E, _race: ReversedRace) {}
 }
 

@@ -445,7 +445,7 @@ struct Desk<'a> {
     stopped: AtomicBool,
     /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
-    /// The limit that has stopped the workers.
+    /// The limit that has stopped the workers; `None` if no limit has.
     bound: Mutex<Option<Bound>>,
     /// One slot for each worker, and one for all finished parts.
     slots: Vec<Slot>,
@@ -695,8 +695,8 @@ impl Search<Stateless> {
 
     /// Explores a program like [`share`](Self::share), with an observer for each part. The
     /// observers of all visited parts are returned with the result, in the order of the parts. If
-    /// the space has no parts, one observer has seen it. The first attempt, and the cutting, use
-    /// `program`.
+    /// the space was not cut into parts, the result has one observer, which has seen the whole
+    /// search. The first attempt, and the cutting, use `program`.
     pub fn share_observed<E, O>(
         &self,
         program: &mut E,

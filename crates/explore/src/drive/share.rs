@@ -98,7 +98,7 @@ impl BranchQueue {
         branch_queue
     }
 
-    /// Whether a worker is waiting and the queue is empty.
+    /// Whether more workers are idle than branches are in the queue.
     #[inline]
     pub fn is_hungry(&self) -> bool {
         self.idle.load(Ordering::Relaxed) > self.offered.load(Ordering::Relaxed)
@@ -205,7 +205,7 @@ struct SharedSearch<'a> {
     visited: &'a Visited,
     branch_queue: BranchQueue,
     slots: Vec<Slot>,
-    /// The limit that has stopped the workers.
+    /// The limit that has stopped the workers; `None` if no limit has.
     bound: Mutex<Option<Bound>>,
     /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
@@ -345,8 +345,8 @@ impl Search<Algorithm> {
         self.share_states_after(FIRST_ATTEMPT, workers, watch)
     }
 
-    /// Explores like `share_states`, after a first attempt by one worker with a limited number of
-    /// steps: most programs are small.
+    /// Explores like `share_states`, after a first attempt by one worker that makes at most
+    /// `first_attempt` steps (0: no attempt): most programs are small.
     pub fn share_states_after<E: Semantics>(
         &self,
         first_attempt: u64,

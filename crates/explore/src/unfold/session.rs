@@ -141,7 +141,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
     }
 
     /// Returns the clocks of the deadlocked executions that a net represents. If a limit is
-    /// reached, returns a few of those found before; they may still be run.
+    /// reached, returns a few of the executions found before. The caller may still run these.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
             budget: self.budget,
