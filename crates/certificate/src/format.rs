@@ -33,7 +33,7 @@ pub struct Certificate {
     pub source: String,
     /// The settings of the program: names and values.
     pub settings: Vec<(String, String)>,
-    /// The most jumps and calls in one step.
+    /// The limit on the jumps and calls in one step.
     pub most_jumps: u64,
     /// The evidence.
     pub evidence: Vec<u8>,

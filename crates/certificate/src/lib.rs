@@ -95,12 +95,12 @@ pub struct Facts {
 pub struct MendedCertificate {
     /// The certificate with the missing parts added.
     pub certificate: Certificate,
-    /// The number of children that were missing.
+    /// The number of steps (children of nodes of the tree) that were missing.
     pub missing: u64,
-    /// The number of children that were removed, with their subtrees, because other children cover
-    /// them.
+    /// The number of steps that were removed, with the subtrees after them, because other steps
+    /// cover them.
     pub superfluous: u64,
-    /// The facts that it shows.
+    /// The facts that the certificate shows.
     pub facts: Facts,
 }
 

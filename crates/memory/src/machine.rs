@@ -42,12 +42,12 @@ const TRIED: usize = 8;
 /// alone, so they are kept when the thread is taken back to this point.
 #[derive(Clone, Debug, Default)]
 struct NextStep {
-    /// Its action.
+    /// Its action, if it is known.
     action: Option<Action>,
     /// The cell that it claims, and the kind of access. The inner option is `None` if it claims no
     /// cell, the outer one if this is not known yet.
     claim: Option<Option<(u32, AccessKind)>>,
-    /// Its effects for the values that were tried last.
+    /// The values that were tried last, each with the effect of the step if it reads the value.
     effects: [Option<(Value, Effect)>; TRIED],
     /// Number of values that were tried.
     tried: usize,
@@ -251,8 +251,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         claim
     }
 
-    /// Returns the effect of the next step with this value in its cell: the step is made and taken
-    /// back.
+    /// Returns the effect of the next step with this value in its cell, and what was observed of it
+    /// (`None` if it has to wait). The step is made and taken back.
     fn effect(&mut self, thread: ThreadId, cell: u32, value: Value) -> (Effect, Option<Probe>) {
         let probe = self.probe(thread, Some((cell, value)));
         let effect = match &probe {

@@ -167,7 +167,7 @@ fn include_decisions(until: &mut [u32], graph: &Graph) {
     }
 }
 
-/// A linear extension under construction.
+/// A linear extension of po ∪ rf, under construction.
 struct Order<'a> {
     graph: &'a Graph,
     /// For each thread, the number of its events that have been made.
@@ -182,7 +182,7 @@ struct Order<'a> {
 /// How far the accesses of a location have been made.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// The first index of mo whose write is wanted and has not been made.
+    /// The first index of mo whose write is wanted, that is, to be included, and has not been made.
     missing: usize,
     /// The last position of mo whose write has been made.
     last: u32,

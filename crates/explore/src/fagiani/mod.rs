@@ -337,9 +337,9 @@ impl Fagiani {
         Some(process)
     }
 
-    /// Returns the next process for a later run, which starts where a permutation deviates. If
-    /// possible, each process repeats its steps in the seed. Then prefixes that later deviate in
-    /// the same way are likely to belong to the new seed.
+    /// Returns the next process for a run other than the first. Such a run starts where a
+    /// permutation deviates. If possible, each process repeats its steps in the seed. Then prefixes
+    /// that later deviate in the same way are likely to belong to the new seed.
     fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
         let follow = &mut self.follow;
         while let Some(&process) = self.seed.order.get(follow.at) {
@@ -554,7 +554,8 @@ impl Fagiani {
         }
     }
 
-    /// Starts the next seed, at the empty prefix.
+    /// Starts the next seed, or the same one for the second time if claims varied, at the empty
+    /// prefix. Returns false if no seed is left.
     fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
         self.again = self.varies && !self.again;
         self.varies = self.again;

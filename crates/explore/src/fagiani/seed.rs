@@ -43,8 +43,9 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// The last steps of a process that access a cell and that change it. Each is stored as one more
-/// than its index among the steps of the process; 0 if there is none.
+/// For one cell and one process: the last step that accesses the cell (`read`), and the last one
+/// that changes it (`write`). Each is stored as one more than its index among the steps of the
+/// process; 0 if there is none.
 #[derive(Clone, Copy, Debug)]
 struct LastAccesses {
     process: ProcessId,
@@ -65,7 +66,7 @@ pub(crate) struct Seed {
     /// fingerprints are permutations of each other.
     pub print: Fingerprint,
     /// For each process, one more than the index of its last step whose code location does not
-    /// determine its claims.
+    /// determine its claims; 0 if there is none.
     varies: Vec<u32>,
     /// For each process, the number of its steps, plus one if it waits at the end of the run.
     steps: Vec<u32>,

@@ -97,7 +97,8 @@ impl Reads {
         }
     }
 
-    /// Returns the default kind of the event.
+    /// Returns the kind of the event, unless the value that is read makes it another one
+    /// ([`with`](Self::with)).
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Load(_) => Kind::Load,
@@ -107,7 +108,7 @@ impl Reads {
         }
     }
 
-    /// Returns the default order of the event.
+    /// Returns the order of the event, unless the value that is read makes it another one.
     pub(super) fn order(self) -> MemoryOrder {
         match self {
             Self::Load(order) | Self::Await(order) | Self::Update { order, .. } => order,
