@@ -22,7 +22,7 @@ use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process,
 use crate::temporal::{Exits, Graph, is_decided};
 use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
-/// The greatest size of all states together, in numbers.
+/// Limit on the size of all states together, counted in the numbers that they store.
 const MOST_NUMBERS: usize = 1 << 28;
 
 pub(crate) fn beyond(obstacle: Obstacle) -> Rejected {
@@ -218,7 +218,8 @@ impl StatesCheck<'_> {
     }
 }
 
-/// Returns the initial state, and the number of failures before it; `None` if it is discarded.
+/// Returns the initial state, and the number of failures in the work before it; `None` if a false
+/// `assume` discards all runs.
 fn start(machine: &mut Machine<'_>) -> Result<Option<(State, u64)>, Rejected> {
     let (state, made) = machine.start().map_err(beyond)?;
     let discarded = made.mishaps.contains(&Mishap::Discarded);

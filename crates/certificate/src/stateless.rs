@@ -36,7 +36,7 @@ use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
-/// The greatest size of the states of one run together, in numbers.
+/// Limit on the size of the states of one run together, counted in the numbers that they store.
 const MOST_NUMBERS: usize = 1 << 28;
 
 /// A child of a node: a step.

@@ -39,7 +39,8 @@ impl Default for Effort {
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
 /// A query with more constraints than this is not a growing path condition. It is decided by a
-/// separate solver, which is then dropped, and the decorators pass it on as it is.
+/// separate solver, which is then dropped. The decorators (`around/`) pass such a query on
+/// unchanged.
 pub(crate) const MANY: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.
@@ -193,7 +194,8 @@ enum Search {
     GivenUp,
 }
 
-/// Returns `Sat` if the evaluator agrees that the model satisfies every constraint.
+/// Returns `Sat` if the evaluator agrees that the model satisfies every constraint, and otherwise
+/// that there is a defect.
 pub(crate) fn validate(terms: &Terms, constraints: &[Term], mut evaluator: Evaluator) -> Answer {
     let wrong = constraints
         .iter()

@@ -146,7 +146,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Creates a model that knows only the initial state.
+    /// Adds the local states of the initial processes to an empty model. Returns the initial state.
     pub fn start<E: Execution>(&mut self, program: &E) -> Marking {
         self.results = program.ends_with_results();
         let mut marking = Marking::default();
@@ -219,8 +219,8 @@ impl Model {
             && ends.all(|&(process, how)| ending(process) == how)
     }
 
-    /// Returns the known step from a local state with these outcomes, given the valuations of the
-    /// cells and the endings of the processes.
+    /// Returns the known step from a local state with these outcomes, if there is one and it is
+    /// possible, given the valuations of the cells and the endings of the processes.
     pub fn with_outcomes(
         &self,
         local: u32,
@@ -283,7 +283,8 @@ impl Model {
     }
 
     /// Learns the last step of a program. It was made in this marking, which is updated. `first`
-    /// says whether its outcomes are the first ones that it can have there.
+    /// says whether its outcomes are the first ones that it can have there. Returns the index of
+    /// the step in the model.
     pub fn learn<E: Execution>(
         &mut self,
         program: &E,

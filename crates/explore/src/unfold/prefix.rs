@@ -72,8 +72,8 @@ pub(crate) struct Prefix<'a, 'w, E> {
     locals: Vec<u32>,
     /// For each event, its label and its layer (see [`Rank`]).
     labels: Vec<(u32, u32)>,
-    /// The label of each transition: a local state, with the valuations of the cells that its step
-    /// claims.
+    /// The label of each transition of the model. A transition is given by a local state and the
+    /// valuations of the cells that its step claims.
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
     /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,
