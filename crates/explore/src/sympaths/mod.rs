@@ -113,7 +113,8 @@ pub struct SymbolicFindings {
     /// Number of states at the end that have a failed process, or are final and break a claim about
     /// final states.
     pub failures: u64,
-    /// Number of states with a false `assume`. The three numbers above do not include these.
+    /// Number of states at the end with a false `assume`. The three numbers above do not include
+    /// these.
     pub discarded: u64,
     /// Number of applications of SCHEDULE.
     pub steps: u64,
@@ -135,8 +136,8 @@ pub struct SymbolicFindings {
 pub struct SymbolicSearch {
     /// Which states are merged.
     pub reduction: Reduction,
-    /// Whether the state after the last step of a process is dropped while other processes can make
-    /// a step (prefix pruning).
+    /// Whether the state after the last step of a process is dropped if that step leaves no event
+    /// and another process is certain to make a step (prefix pruning).
     pub pruned: bool,
     /// The limits of the search.
     pub limits: Limits,
@@ -332,7 +333,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Adds a successor to the next level, unless an equal state is in it.
+    /// Adds a successor to the next level, unless an equal state is in it. A final state is
+    /// recorded instead.
     fn arrive(&mut self, before: &Path, next: &mut Level<E>) {
         let path = self.extended(before);
         self.mishaps(&path);
@@ -356,8 +358,9 @@ impl<E: Symbolic> Search<'_, '_, E> {
         })
     }
 
-    /// Whether the last step left no event and its process has nothing left to do. Then the process
-    /// may wait until all other processes have made their steps.
+    /// Whether the last step left no event and its process has nothing left to do. Then the state
+    /// is dropped if another process is certain to make a step (*Pruning* in the head of this
+    /// file).
     fn is_covered(&self) -> bool {
         let last = self.program.events().last();
         let ended = |event: &Event| self.program.status(event.process) == Status::Ended;

@@ -139,7 +139,7 @@ pub(crate) struct Slice<'a, V> {
     values: Vec<V>,
     /// For each thread of these processes, its line.
     lines: Vec<Option<usize>>,
-    /// For each thread, the events that continue it.
+    /// For each thread of these processes, the events that continue it.
     followers: Vec<Vec<u32>>,
     /// The events that start one of the processes.
     births: Vec<u32>,
