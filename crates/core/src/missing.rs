@@ -57,7 +57,8 @@ pub enum SyncAction {
         /// The lock.
         lock: u32,
     },
-    /// Orders all earlier actions of the thread of the step before all later actions of `thread`.
+    /// Orders all earlier actions of the thread of the step before all later actions of `thread`,
+    /// as starting or joining a thread does.
     Orders {
         /// The other thread.
         thread: u32,

@@ -34,7 +34,8 @@ pub(crate) struct Examiner {
     fired: Vec<u32>,
     /// The events of the current set; those of a process in reverse order.
     events: Vec<u32>,
-    /// For each process, the index in `sorted` of its first event and of its next one.
+    /// For each process, a slice of `sorted` with its events that have not fired: start and end.
+    /// The events are in reverse order, so the next one to fire is the last of the slice.
     heads: Vec<(u32, u32)>,
     sorted: Vec<u32>,
 }

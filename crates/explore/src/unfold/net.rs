@@ -34,7 +34,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::hash::Hasher;
 
-/// The index that means no node.
+/// The index that means no node. It also ends every list of nodes.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Which net to build.
@@ -188,7 +188,8 @@ pub(crate) struct Extension {
     /// Length of its clock.
     pub width: u32,
     pub phase: Phase,
-    /// Its events, as a list through [`EventNode::next`]; the most recently added is first.
+    /// Its events, as a list through [`EventNode::next`]; the most recently added is first. For an
+    /// [alias](Phase::Alias): the extension that represents it.
     pub events: u32,
     /// The next extension of the thread.
     pub next: u32,
@@ -212,7 +213,7 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventNode {
     pub process: ProcessId,
-    /// The previous event of the same process.
+    /// The previous event of the same process, or [`NONE`].
     pub parent: u32,
     /// Number of events of its process up to and including this one.
     pub depth: u32,
@@ -221,10 +222,11 @@ pub(crate) struct EventNode {
     /// Index of its first arc in [`Net::arcs`].
     pub inputs: u32,
     pub input_count: u32,
-    /// Its conditions, one for each input that it takes, in the same order.
+    /// Index of its first condition. It makes one for each input that it takes, in the same order.
     pub outputs: u32,
     pub output_count: u32,
-    /// Its thread, followed by the threads of the processes that it starts.
+    /// Index of the thread of its process after it. The threads of the processes that it starts
+    /// follow.
     pub thread: u32,
     pub thread_count: u32,
     /// Index of its first outcome in [`Net::outcomes`].
@@ -242,7 +244,7 @@ pub(crate) struct Net {
     by_place: FxHashMap<Place, u32>,
     /// For each place, its initial condition.
     pub initial: Vec<u32>,
-    /// Whether a place is a lock.
+    /// For each place, whether it is a lock.
     locks: Vec<bool>,
     pub conditions: Vec<Condition>,
     pub threads: Vec<Thread>,
