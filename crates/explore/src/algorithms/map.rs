@@ -28,8 +28,9 @@ pub(crate) struct Map {
     states: States,
     edges: Vec<Edge>,
     fairness: Fairness,
-    /// For each `always` that some state violates: the shortest run to such a state. It is recorded
-    /// immediately, because a limit may end the search before the graph is examined.
+    /// For each `always` that some met state violates: the shortest of the runs in which the search
+    /// met such a state. It is recorded immediately, because a limit may end the search before the
+    /// graph is examined.
     violated: Vec<BrokenProperty>,
 }
 

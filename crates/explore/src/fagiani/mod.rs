@@ -159,7 +159,7 @@ impl<E: Labelled> Engine<E> for Permute {
     }
 }
 
-/// The role of a prefix.
+/// What the search does with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// It agrees with the seed.

@@ -33,7 +33,8 @@ pub(super) struct Maximality<'a> {
 pub(super) struct Suffixes {
     /// For each location, the value of `current` when it was filled in, and the stamps.
     least: Vec<(u64, Vec<u32>)>,
-    /// The number of the write whose revisits are being searched.
+    /// Grows when the graph or the prefix changes; an entry is valid only if it was filled in at
+    /// the current value.
     current: u64,
 }
 
