@@ -640,12 +640,11 @@ impl Execution for Machine {
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        into.clear();
-        if let Some(step) = self.resting(process) {
-            let operands = &mut *self.scratch.borrow_mut();
-            let step = (step, self.separate);
-            claims_of(&self.code, step, self.locals(process), operands, into);
-        }
+        self.next_claims(process, self.separate, into);
+    }
+
+    fn interference_claims(&self, process: ProcessId, waits: bool, into: &mut Claims) {
+        self.interference_claims_of(process, waits, into);
     }
 
     fn wait(&self, process: ProcessId) -> Wait {

@@ -192,6 +192,8 @@ impl<'a> Compiler<'a> {
                 || program.refinement.is_some(),
             guards: mazurka_core::Claims::new(),
             ends: Vec::new(),
+            pure_ends: FxHashMap::default(),
+            channels: Vec::new(),
             late: Vec::new(),
             may_loop: false,
             begins: Vec::new(),
