@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Sort, Term, TermNode, Terms};
 
-/// An `int` as `plus - minus + rest`, where `|rest|` is at most this value.
+/// An `int` as `plus - minus + r`, where `|r|` is at most `rest`.
 #[derive(Clone, Copy, Default)]
 struct LinearForm {
     plus: Option<Term>,
