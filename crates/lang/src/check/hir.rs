@@ -288,9 +288,8 @@ pub struct Var {
     /// Whether it belongs to a synchronisation object. Such variables and locks are not compared
     /// for determinism.
     pub object: bool,
-    /// For a variable of an object with a flag for each process: whether the flags say which
-    /// processes hold the object, as the readers of a reader–writer lock do. If not, they say which
-    /// processes wait for it. False for all other variables.
+    /// For an object's variable with a flag for each process: whether the flags say which processes
+    /// hold the object. If not, they say which processes wait for it. False for other variables.
     pub holds: bool,
     /// The number of elements, if it is an array.
     pub len: Option<u32>,

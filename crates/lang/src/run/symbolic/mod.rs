@@ -52,6 +52,7 @@ mod state;
 mod tell;
 mod weak;
 
+use decide::Possible;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -165,15 +166,6 @@ pub struct SymbolicMachine {
     trial: RefCell<Option<Box<SymbolicMachine>>>,
     /// Records the instructions that steps pass, if the search needs coverage.
     recorder: Option<Recorder>,
-}
-
-/// Whether a step is possible.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Possible {
-    Yes,
-    No,
-    /// The step is possible for some values, and perhaps not for all.
-    Depends,
 }
 
 impl SymbolicMachine {
