@@ -50,7 +50,7 @@ pub fn wrong_input(kind: &str, least: i64, greatest: i64) -> Option<String> {
     if least > greatest {
         return Some("the range has no values".to_owned());
     }
-    // Greater values of a type without signs do not fit into the numbers of a schedule.
+    // The upper end of a choice is exclusive and must fit into an `i64`, too.
     let last = last.min(i64::MAX - 1);
     let fits = first <= least && greatest <= last;
     (!fits).then(|| format!("the values of `{kind}` that can be tried are {first} to {last}"))

@@ -158,6 +158,15 @@ pub const FLAGS: [&str; 6] = [
     "-fno-stack-protector",
 ];
 
+/// Flags after those of the user, which must neither turn the instrumentation off nor hide `main`.
+pub const LAST_FLAGS: [&str; 3] = ["-fno-lto", "-fsanitize=thread", "-fvisibility=default"];
+
+/// Parts of flags of a user that would turn off a part of the instrumentation.
+pub const REFUSED_FLAGS: [&str; 3] = ["tsan", "-fsanitize-blacklist", "-fsanitize-ignorelist"];
+
+/// A function that each instrumented object calls.
+pub const INSTRUMENTED: &str = "__tsan_init";
+
 /// Flags that only some compilers support. Without the second, clang removes a read before a write
 /// to the same place; without the third, gcc removes blocks that are allocated and not used.
 pub const OPTIONAL_FLAGS: [&[&str]; 3] = [

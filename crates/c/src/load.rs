@@ -61,7 +61,13 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     // SAFETY: as above.
     unsafe { *(STACK_ENTRY as *mut usize) = new.threads[0].region.runtime_stack() };
     new.outside = std::mem::take(&mut new.settings.outside);
-    let cxx = symbols.names().any(|name| name.starts_with("std::"));
+    // The mangled names of functions in `std`.
+    let in_std = |name: &str| {
+        ["_ZNSt", "_ZNKSt", "_ZSt"]
+            .iter()
+            .any(|it| name.starts_with(it))
+    };
+    let cxx = symbols.names().any(in_std);
     new.outside.extend(known::reported(&symbols.needs, cxx));
     install(new);
     let image = Image::open(path, symbols)?;

@@ -85,7 +85,7 @@ fn seen_from(folder: &str, file: &str) -> String {
 
 /// Describes an operation for a step: `f: store(x)`.
 fn label(pending: &Pending) -> String {
-    let function = function_of(pending.pc);
+    let function = without_arguments(&function_of(pending.pc));
     let object = object_of(pending);
     let function = if function.is_empty() {
         function
@@ -97,6 +97,27 @@ fn label(pending: &Pending) -> String {
     } else {
         format!("{function}{}({object})", pending.verb)
     }
+}
+
+/// The length from which a name is written without the arguments of templates.
+const LONG_NAME: usize = 32;
+
+/// Returns a name for a label: if it is long, `State<Invoker<int> >::run` is `State<…>::run`.
+fn without_arguments(name: &str) -> String {
+    if name.len() < LONG_NAME || name.contains("operator") {
+        return name.to_owned();
+    }
+    let (mut short, mut depth) = (String::new(), 0u32);
+    for letter in name.chars() {
+        match letter {
+            '<' if depth == 0 => (short, depth) = (short + "<…>", 1),
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            letter if depth == 0 => short.push(letter),
+            _ => {}
+        }
+    }
+    short
 }
 
 fn function_of(pc: usize) -> String {
@@ -146,7 +167,12 @@ pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>)
     };
     let file = other_file(file);
     if let Some(file) = &file {
-        text = format!("({file}) {text}");
+        // The paths of headers of the system are long.
+        let shown = match file.rsplit_once('/') {
+            Some((_, name)) if file.starts_with('/') => name,
+            _ => file,
+        };
+        text = format!("({shown}) {text}");
     }
     Step {
         process: world.table.path(process).to_string(),
@@ -316,6 +342,20 @@ impl Narrator for Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_have_no_template_arguments() {
+        for (name, short) in [
+            ("push", "push"),
+            ("Queue<int>::push", "Queue<int>::push"),
+            (
+                "std::thread::_State_impl<std::tuple<main::{lambda()#1}> >::_M_run",
+                "std::thread::_State_impl<…>::_M_run",
+            ),
+        ] {
+            assert_eq!(without_arguments(name), short);
+        }
+    }
 
     #[test]
     fn files_are_seen_from_a_folder() {

@@ -103,7 +103,7 @@ impl LimitArgs {
             steps: self.max_steps,
             executions: self.max_executions,
             local: self.max_local,
-            time: self.time_limit,
+            time: watch::time_limit(self.time_limit),
             memory: watch::memory_limit(self.memory_limit),
         };
         options_of(limits, jobs)
@@ -158,7 +158,7 @@ impl ProofLimitArgs {
     /// Returns the limits for the library.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
-            time: self.time_limit,
+            time: watch::time_limit(self.time_limit),
             memory: watch::memory_limit(self.memory_limit),
             ..Limits::default()
         }

@@ -56,7 +56,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     not_send: NotSend,
 }
 
-// SAFETY: a shared guard gives only shared access to the data.
+// SAFETY: a shared reference to a guard gives only shared access to the data.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 // SAFETY: the same.
@@ -90,8 +90,9 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     /// Returns the lock that threads of this model use: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory, since it was made by the compiler, and
-        // a static that owns memory and was used is refused.
+        // SAFETY: a static that was not used still has the value that the compiler made. This value
+        // owns no memory, so a copy of its bytes is as good. A static that was used is refused if
+        // its data may own memory (`owns`).
         #[allow(unsafe_code)]
         unsafe {
             let owns = std::mem::needs_drop::<T>();
@@ -321,7 +322,8 @@ macro_rules! guards {
                     drop(s);
                 }
 
-                /// Lets a waiting thread take the lock in between.
+                /// Releases the lock and takes it again, so that a waiting thread can have it in
+                /// between.
                 #[track_caller]
                 pub fn bump(s: &mut Self) {
                     Self::unlocked(s, || ());
@@ -422,7 +424,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         }
     }
 
-    /// Waits for write access until the time is over; then returns the guard.
+    /// Waits for write access. When the time is over, gives up and returns this guard.
     #[track_caller]
     pub fn try_upgrade_for(s: Self, timeout: Duration) -> Result<RwLockWriteGuard<'a, T>, Self> {
         let raw = &s.lock.raw;
@@ -433,7 +435,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         }
     }
 
-    /// Waits for write access until this moment; then returns the guard.
+    /// Waits for write access until this moment; then gives up and returns this guard.
     #[track_caller]
     pub fn try_upgrade_until(s: Self, timeout: Instant) -> Result<RwLockWriteGuard<'a, T>, Self> {
         Self::try_upgrade_for(s, timeout.saturating_duration_since(Instant::now()))

@@ -36,7 +36,7 @@ pub(crate) fn title(record: &Record, tree: &Tree) -> String {
     format!("{file}: {}: {}", record.algorithm, parts.join(", "))
 }
 
-/// Returns `process: label`, and the numbers of the races.
+/// Returns `process: label`, and the numbers of the races that the step is part of.
 pub(crate) fn step(node: &TreeNode) -> String {
     let mut text = clip(&format!("{}: {}", node.process, node.label), LABEL_WIDTH);
     for race in &node.races {
@@ -108,16 +108,16 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
-/// Returns the colour of a state from which different processes may continue, in a tree that also
-/// has states at which an input decides. It is darker than that of the others, as in the unfolding
-/// thesis.
+/// Returns a darker colour for a state at which the schedule decides how the run continues, if the
+/// tree also has states at which an input decides, as in the pictures of the unfolding thesis. All
+/// other states have the usual colour: `None`.
 pub(crate) fn scheduling(tree: &Tree, node: &TreeNode) -> Option<&'static str> {
     let some_branch = tree.nodes.iter().any(|node| node.branches);
     (some_branch && !node.branches).then_some("#aeb6bf")
 }
 
-/// Returns how a step is drawn: its colour, if it is part of a race, and whether it is the step
-/// that was moved.
+/// Returns how a step is drawn: its colour, if it is part of a race, and whether the search has
+/// moved it before the other step of that race.
 pub(crate) fn stroke(node: &TreeNode) -> (Option<&'static str>, bool) {
     let moved = node.races.iter().find(|race| race.reversed);
     let race = moved.or(node.races.first());

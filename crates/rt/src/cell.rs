@@ -201,6 +201,10 @@ pub(crate) fn drops(world: &World, meta: &Meta, cell: u32) -> DropOf {
     let after = inner.me().pending.place;
     if world.memory.is_some() {
         // Whether the write is made must not depend on what other threads have done so far.
+        // After all joins it can race with nothing, and later uses meet the mark.
+        if inner.has_joined_all() {
+            return DropOf::Seen;
+        }
         if !inner.is_on_own_stack(meta) && inner.is_in_unseen_destructor() {
             return DropOf::Unseen;
         }

@@ -207,6 +207,16 @@ impl Inner {
         thread.life == Life::Ended && known >= thread.ended
     }
 
+    /// Whether the current thread has joined all other threads. The answer depends only on what
+    /// happens before: a thread that it does not know of was started by a thread that it has not
+    /// joined.
+    pub fn has_joined_all(&self) -> bool {
+        let threads = self.threads.iter().enumerate();
+        let mut others = threads
+            .filter(|(at, thread)| thread.life != Life::Unborn && *at != self.current.index());
+        others.all(|(at, _)| self.has_joined(ProcessId(at as u32)))
+    }
+
     /// Records the end of the current thread, for threads that join it.
     pub fn end_spawn_join_clock(&mut self) {
         let me = self.current.index();

@@ -23,10 +23,12 @@ use tokio::time::timeout;
 
 use crate::{Request, ServeError, Shared, words};
 
-/// The maximal output; a search with more has no answer.
+/// The maximal output, in bytes; a search with more output has no answer.
 const MOST_OUTPUT: u64 = 64 << 20;
-/// The number of progress lines that may wait for a slow reader.
+/// How many progress lines may wait for a page that reads slowly.
 const MOST_LINES: usize = 64;
+/// How long a search may go on after its time limit.
+const GRACE: Duration = Duration::from_secs(5);
 /// The time limit for `mazurka flags`.
 const FLAGS_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -72,8 +74,7 @@ impl SearchEvent {
     }
 }
 
-/// Answers with events: progress, and finally the answer. The search ends if the reader
-/// disconnects.
+/// Answers with events: progress, and finally the answer. The search ends if the page disconnects.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     request: Result<Json<Request>, JsonRejection>,
@@ -86,8 +87,10 @@ pub(crate) async fn search(
         Ok(words) => words,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
-    // The limit of the server also applies if the request asks for more memory.
+    // The limits of the server also apply if the request asks for more memory or time.
     words.push(format!("--most-memory={}", shared.settings.most_memory));
+    let most_time = shared.settings.most_time.as_secs_f64();
+    words.push(format!("--most-time={most_time:.3}"));
     let Ok(place) = Arc::clone(&shared.queued).try_acquire_owned() else {
         let busy = "too many searches are waiting; try again later\n";
         return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
@@ -100,7 +103,8 @@ pub(crate) async fn search(
             let _turn = turn.map_err(|error| error.to_string())?;
             let most = shared.settings.most_time;
             let answer = run(&shared, &request, &words, &sender);
-            let answered = timeout(most, answer).await;
+            // The command itself keeps to the limit, and reports what it has found.
+            let answered = timeout(most + GRACE, answer).await;
             answered
                 .unwrap_or_else(|_| Err(format!("the search was ended after {} s", most.as_secs())))
         };
@@ -177,7 +181,8 @@ impl Group {
         }
     }
 
-    /// Records that the leader has ended, because its id may now be reused.
+    /// Records that the leader has ended. Its identifier may now belong to another process, so it
+    /// must not be killed.
     fn ended(mut self) {
         #[cfg(unix)]
         self.leader.take();

@@ -21,11 +21,13 @@ pub struct Summary {
     pub traces: BTreeSet<Fingerprint>,
     /// The traces of the deadlocked runs.
     pub deadlocks: BTreeSet<Fingerprint>,
-    /// Failing events with their past, or traces whose final state fails, each with its site.
+    /// Each failure with the site of its statement or claim: the failing event together with its
+    /// past, or the trace, if its final state fails.
     pub failures: BTreeSet<(Fingerprint, u32)>,
     /// The observations of final states.
     pub final_states: BTreeSet<Fingerprint>,
-    /// Whether a run exceeded the limits of the evaluator, so that nothing can be compared.
+    /// Whether a run had to be given up, for example because a number exceeded a limit, so that
+    /// nothing can be compared.
     pub lost: bool,
 }
 
@@ -35,9 +37,10 @@ pub enum Dependence {
     /// The claims of steps; this is the language's definition.
     #[default]
     Claimed,
-    /// The claims of steps, if a send and a receive claim different ends of a channel.
+    /// The claims of steps in a program that separates the ends of channels: a send claims one end,
+    /// a receive the other ([`Execution::separate_ends`]).
     Ends,
-    /// The accesses that steps really made, the relation of errata E2.
+    /// The accesses that steps really made: the relation that E2 of docs/algorithms.md is about.
     Touched,
 }
 

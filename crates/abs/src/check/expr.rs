@@ -1,5 +1,6 @@
-//! Checks and compiles pure expressions: those without effects. A literal, a constructor or a
-//! branch may take its type from the wanted type of the context.
+//! Checks and compiles pure expressions: those without effects. The code of an expression leaves
+//! its value on the stack. A literal, a constructor or a branch may take its type from the wanted
+//! type of the context.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -121,7 +122,7 @@ impl<'a> Checker<'a> {
                 let (module, generics) = (self.module_here(), self.generics());
                 let ty = self.ty(module, &generics, ty);
                 self.expr_as(value, &ty);
-                let depth = self.body().scope.len();
+                let depth = self.scope_depth();
                 let slot = self.shadow_local(name, LocalTy::Value(ty));
                 self.emit(Op::Set(slot), span);
                 let result = self.expr(body, wanted);
@@ -169,8 +170,8 @@ impl<'a> Checker<'a> {
             .map_or_else(Vec::new, |body| body.generics.clone())
     }
 
-    /// Returns the type that all branches must fit. This is the wanted type, if it is known,
-    /// because the type of the first branch may be narrower.
+    /// Returns the type that all branches must fit. This is the wanted type if there is one, and
+    /// not the type of the first branch, which may be narrower.
     fn branch_result(&mut self, wanted: Option<&Ty>) -> Ty {
         match wanted {
             Some(ty) => ty.clone(),
@@ -374,7 +375,7 @@ impl<'a> Checker<'a> {
         let result = self.branch_result(wanted);
         let mut ends = Vec::new();
         for (pattern, branch) in branches {
-            let depth = self.body().scope.len();
+            let depth = self.scope_depth();
             let mut fails = Vec::new();
             self.pattern(pattern, slot, &scrutinee, &mut fails);
             self.expr_as(branch, &result);

@@ -116,6 +116,19 @@ fn functions_that_take_functions() {
         "Int k = 10; println(toString(filter((Int x) => x > k)(list[5, 15])));",
         "list[15]\n",
     );
+    // A capture in one branch or scope leaves the parameters in scope for the rest.
+    for outer in ["", "Int x = 100; "] {
+        for body in [
+            "case x { 0 => outer | n => x + n }",
+            "case x { 3 => x + 3 | _ => let (Int z) = outer in z + x }",
+            "(let (Int z) = outer in z - outer) + (if x == 0 then 5 else 2 * x)",
+        ] {
+            let function = format!("(Int x) => {body}");
+            let main =
+                format!("Int outer = 5; {outer}println(toString(map({function})(list[0, 3])));");
+            shows(&main, "list[5,6]\n");
+        }
+    }
     shows(
         "println(toString(foldl((Int x, Int sum) => x + sum)(list[1, 2, 3], 0)));",
         "6\n",

@@ -14,7 +14,8 @@
 //!   write. The write is then undone, announced, and redone when the engine has answered, so a
 //!   thread that races with it does not see the value too early.
 //! - *Before the first thread is started* nothing is an event: the content of memory at that time
-//!   is the initial value of the locations, unless inputs are chosen before (`eager`).
+//!   is the initial value of the locations. If the program chooses inputs at that time, its
+//!   accesses are events from the start (`eager`).
 //! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
 //!   the same again if it read the same values again. So in the next round some read must return
 //!   another value. The engine chooses which read is the first that does. This read becomes an
@@ -40,7 +41,7 @@ use crate::{SearchStop, heap};
 pub(crate) use objects::{ask, count, join_or_detach, never_ends, orders, spawn, writes};
 pub use program::{DescribedExecution, WeakProgram};
 
-/// The number of compare-exchange among the updates.
+/// The number that the shim gives to a compare-exchange, in [`Atomic::update`].
 const COMPARE: u32 = 7;
 
 /// State of the program that only memory models need.
@@ -50,7 +51,8 @@ pub(crate) struct Weak {
     pub on: bool,
     /// The threads that access each granule of eight bytes.
     touched: FxHashMap<usize, Vec<Touch>>,
-    /// The boundaries of places.
+    /// The addresses at which an access begins or ends. The bytes between two neighbouring ones are
+    /// a *place*.
     cuts: BTreeSet<usize>,
     /// The cell of a place and its size, by its address.
     places: FxHashMap<usize, (usize, u32)>,
@@ -59,7 +61,7 @@ pub(crate) struct Weak {
 }
 
 impl Weak {
-    /// Forgets the numbers of places.
+    /// Forgets the cells of places, and which threads access them.
     pub fn forget(&mut self) {
         self.places.clear();
         self.touched.clear();
@@ -95,7 +97,8 @@ pub(crate) struct WeakThreadState {
     parts: Vec<(u32, (usize, usize))>,
     /// The threads that the current operation wakes.
     woken: Vec<ProcessId>,
-    /// Number of waits for a token so far.
+    /// Number of waits at condition variables so far. Each wait has a location of its own, the
+    /// token, which the thread that wakes this one writes.
     waits: u32,
     pub(super) round: Round,
     /// The failure that has halted the thread.
@@ -125,7 +128,8 @@ struct Written {
     cell: u32,
     place: (usize, usize),
     pc: usize,
-    /// The value that is not in memory: the old value; while the write is announced, the new one.
+    /// The value that is not in memory now: at first the old one, and after [`take_back`], while
+    /// the write is announced, the new one.
     other: i64,
 }
 
@@ -151,7 +155,8 @@ pub(super) struct Round {
     next: usize,
     /// The index of the first read that differs.
     pub chosen: usize,
-    /// Whether this read has not been reached.
+    /// Whether the round goes on: the chosen read has not been reached, and the thread has changed
+    /// nothing.
     pub open: bool,
 }
 
@@ -216,7 +221,7 @@ pub(crate) struct Atomic {
     pub address: usize,
     pub size: usize,
     pub op: u32,
-    /// The number of the update operation.
+    /// The number that the shim gives to the operation of an update.
     pub update: u32,
     pub order: i32,
 }
@@ -613,8 +618,9 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
         // before the write.
         if !writes || on_heap {
             let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
-            // At other places memory already holds the value, even if code that is not instrumented
-            // has written it.
+            // Only at a place that is also accessed atomically can memory hold another value than
+            // the engine's answer. At all other places it holds that value already, even if code
+            // that is not instrumented has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }

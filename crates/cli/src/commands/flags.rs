@@ -11,12 +11,12 @@ use crate::exit::Exit;
 use crate::output;
 use crate::show::json;
 
-/// The commands of the page: those that can show their result as a page.
+/// The commands that the page offers. Each of them has `--format html`.
 const COMMANDS: [&str; 7] = [
     "check", "explore", "run", "unfold", "permute", "symbolic", "prove",
 ];
 
-/// The flags that take a text or a number, but no file.
+/// The flags that the page offers: they take a text, a number or nothing, but no file.
 const OFFERED: [&str; 50] = [
     "algorithm",
     "canonical",
@@ -90,23 +90,23 @@ struct OfferedCommand {
     name: String,
     about: String,
     flags: Vec<OfferedFlag>,
-    /// Flags that this build always uses. On the command line they must be given for the same
-    /// result.
+    /// Flags that this build sets by itself. Another build gives the same result only with these
+    /// flags on its command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     always: Vec<&'static str>,
 }
 
-/// A flag of a command.
+/// A flag that the page offers for a command.
 #[derive(Serialize)]
 struct OfferedFlag {
     name: String,
     help: String,
-    /// The name of its value, if it takes one.
+    /// The name of its value in the help, such as `NAME=VALUE`; `None` if the flag takes no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
     /// Whether it is repeatable.
     many: bool,
-    /// The values that it accepts, if they are a fixed list.
+    /// The values that it accepts; empty if they are not a fixed list.
     choices: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,

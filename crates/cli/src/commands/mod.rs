@@ -53,6 +53,7 @@ mod unfold;
 mod worker;
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use mazurka::record::MistakesRecord;
@@ -101,6 +102,9 @@ pub(crate) struct Cli {
     /// The upper bound of every memory limit, for a server whose users choose the limit
     #[arg(long, global = true, hide = true, value_name = "SIZE", value_parser = values::size)]
     most_memory: Option<u64>,
+    /// The upper bound of every time limit, for the same purpose
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = values::time)]
+    most_time: Option<Duration>,
     #[command(subcommand)]
     command: Command,
 }
@@ -170,6 +174,9 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     }
     if let Some(bytes) = cli.most_memory {
         watch::bound_memory(bytes);
+    }
+    if let Some(most) = cli.most_time {
+        watch::bound_time(most);
     }
     if cli.command.allows_inconclusive() {
         exit::allow_inconclusive();
@@ -384,7 +391,7 @@ pub(super) fn plan(
     schedule.map(Plan::Schedule).map_err(|e| e.to_string())
 }
 
-/// Returns the number of workers: the wanted number, or the default.
+/// Returns how many workers to use: as many as wanted, or one for each core.
 pub(super) fn jobs(wanted: Option<u64>) -> usize {
     if cfg!(target_family = "wasm") {
         return 1;
@@ -393,7 +400,8 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
     wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
 }
 
-/// Writes each test into the folder, named by its number. Also returns whether all were written.
+/// Writes each test into the folder, as `1.json`, `2.json` and so on. Returns what `tests` returns,
+/// and whether all tests were written.
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {

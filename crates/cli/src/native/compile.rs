@@ -13,6 +13,13 @@ use crate::commands::Refusal;
 impl NativeArgs {
     /// Compiles the files with the shim. Returns the shared object.
     pub(super) fn compile(&self, names: &[&str], folder: &Path) -> Result<PathBuf, Refusal> {
+        let refused = |flag: &&String| native::REFUSED_FLAGS.iter().any(|it| flag.contains(it));
+        if let Some(flag) = self.cflags.iter().find(refused) {
+            return Err(format!(
+                "the flag {flag} would turn off a part of the instrumentation, by which accesses are seen: leave it out"
+            )
+            .into());
+        }
         let cxx = names.iter().any(|name| ends(name, &CXX));
         let cc = Compiler::find("CC", &["gcc", "clang", "cc"])?;
         let shim = folder.join("shim.c");
@@ -24,8 +31,11 @@ impl NativeArgs {
             let mut command = Command::new(&compiler.0);
             command.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source);
             command.args(flags).args(own);
-            objects.push(object);
-            run(&mut command)
+            if !own.is_empty() {
+                command.args(native::LAST_FLAGS);
+            }
+            objects.push(object.clone());
+            run(&mut command).map(|()| object)
         };
         let known = cc.takes(&SHIM_FLAGS[SHIM_FLAGS.len() - 1..], folder);
         compile(&cc, &shim, &native::shim_flags(known), &[])?;
@@ -44,10 +54,18 @@ impl NativeArgs {
                     flags.extend(*optional);
                 }
             }
-            compile(compiler, Path::new(name), &flags, &self.cflags).map_err(|text| {
+            let object = compile(compiler, Path::new(name), &flags, &self.cflags);
+            let object = object.map_err(|text| {
                 let mistakes = Box::new(mistakes(name, &text));
                 Refusal::NotCompiled { mistakes, text }
             })?;
+            if !is_instrumented(&object) {
+                return Err(format!(
+                    "{} has compiled `{name}` without the instrumentation (-fsanitize=thread), so its accesses cannot be seen: leave out the flag that turns it off",
+                    compiler.0
+                )
+                .into());
+            }
             outside += &assembly(compiler, name, &self.cflags);
         }
         if cxx {
@@ -77,6 +95,13 @@ impl NativeArgs {
         run(&mut command)?;
         Ok(object)
     }
+}
+
+/// Whether an object was compiled with the instrumentation.
+fn is_instrumented(object: &Path) -> bool {
+    let name = native::INSTRUMENTED.as_bytes();
+    let content = fs::read(object).unwrap_or_default();
+    content.windows(name.len()).any(|bytes| bytes == name)
 }
 
 /// The code of a mistake that the compiler has found.
@@ -117,7 +142,8 @@ fn mistakes(file: &str, output: &str) -> MistakesRecord {
                 };
                 mistake(message.to_owned(), Some(span))
             }
-            // In a header, or of the whole file: a mistake has places in the file only.
+            // The error is in a header, or about the whole file. A mistake can only have a place in
+            // the file itself, so the place becomes a part of the message.
             _ => mistake(format!("{place}: {message}"), None),
         });
     }
@@ -141,8 +167,8 @@ fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut found = Vec::new();
-    // Where the next line comes from: its file, its number, and whether the file is one of the
-    // user's.
+    // Where the next line comes from: its file, its line number there, and whether the file is one
+    // of the user's.
     let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
     for content in text.lines() {
         if let Some(marker) = content.strip_prefix("# ") {
@@ -181,7 +207,8 @@ fn has_assembly(line: &str) -> bool {
 struct Compiler(String);
 
 impl Compiler {
-    /// Returns the compiler in a variable, or the first of these that is installed.
+    /// Returns the compiler that an environment variable names, or the first of `names` that is
+    /// installed.
     fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
         let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
         let all: Vec<String> = match named {
@@ -205,7 +232,7 @@ impl Compiler {
         }
     }
 
-    /// Whether it accepts these flags.
+    /// Whether the compiler accepts these flags.
     fn takes(&self, flags: &[&str], folder: &Path) -> bool {
         let empty = folder.join("empty.c");
         if fs::write(&empty, "").is_err() {

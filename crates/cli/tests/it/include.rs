@@ -116,7 +116,8 @@ fn files_that_cannot_be_included_are_refused() {
             "{path}: {result:?}"
         );
     }
-    // Mistakes after it are shown in their own lines, without the marks between files.
+    // Mistakes after an include that fails are shown at their own lines, and the marks between
+    // files are not shown.
     let text = "include \"missing.maz\"\nprocess { y := 1 }\nprocess { z := 1 }\n";
     folder.write("in/main.maz", text);
     let result = mazurka(&["check", &folder.file("in/main.maz")]);

@@ -357,6 +357,23 @@ fn what_is_not_looked_into_is_told() {
     assert!(out.contains(&told), "{out}");
     let (_, out, _) = mazurka(&["check", &file, "--format", "json"]);
     assert!(out.contains("\"outside\""), "{out}");
+    // The C++ library calls this function, too. So the verdict names it only for a C program.
+    let source = "#include <stdlib.h>\nint main(void) { wchar_t to[4]; return mbstowcs(to, \"a\", 4) != 1; }";
+    fs::write(&file, source).expect("a program");
+    let (_, out, err) = mazurka(&["check", &file]);
+    assert!(
+        out.contains("not looked into: `mbstowcs` of the C library"),
+        "{out}{err}"
+    );
+    let cxx = folder.path().join("t.cpp").display().to_string();
+    let source =
+        "#include <mutex>\nstd::mutex m;\nint main() { std::lock_guard<std::mutex> g(m); }";
+    fs::write(&cxx, source).expect("a program");
+    let (code, out, err) = mazurka(&["check", &cxx]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(!out.contains("`gettext`"), "{out}");
+    let (_, out, err) = mazurka(&["run", &cxx]);
+    assert!(out.contains("(gthr-default.h) std::"), "{out}{err}");
     let refused = [
         (
             "#include <unistd.h>\nint main(void) { return fork(); }",

@@ -451,3 +451,20 @@ fn a_value_that_cannot_be_chosen_is_refused() {
         assert_eq!(code, 0, "{memory}: {out}{err}");
     }
 }
+
+/// A step that does not end is a failure after 10 seconds. If the time limit is reached while its
+/// run is made again, the failure is still reported; on a slow machine, it is reached before.
+#[test]
+fn a_failure_whose_run_is_cut_off_stays_one() {
+    if !has_compiler() {
+        return;
+    }
+    let body = "void *f(void *p) { for (volatile int i = 0;; i++) {} }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); return 0; }";
+    let (_folder, file) = program(body);
+    let (code, out, err) = mazurka(&["check", &file, "--time-limit", "12"]);
+    assert!(
+        code == 1 && out.contains("violated") || code == 2 && out.contains("--time-limit"),
+        "{out}{err}"
+    );
+}

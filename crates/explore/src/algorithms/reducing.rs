@@ -1,11 +1,12 @@
 //! The search that runs one process from each state, and further processes where races require it.
 //!
-//! The papers are cited in `dpor` and `source`. Both keep the current execution with its races and
-//! the states on the path; they differ in which processes a new event adds ([`Reverses`]).
+//! `dpor` and `source` are the two algorithms of this kind, and cite their papers. Both keep the
+//! current execution with its races and the states on the path. They differ in the processes that a
+//! new event adds to backtrack sets ([`Reverses`]).
 
 use std::marker::PhantomData;
 
-use mazurka_core::{Event, Execution, ProcessId, Status};
+use mazurka_core::{Event, Execution, ProcessId, Status, Wait};
 
 use crate::algorithms::path::Path;
 use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
@@ -81,7 +82,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
 
     fn enter(&mut self, program: &E) {
         if let Some(event) = program.events().last() {
-            // One more position, for a waiting step.
+            // One position is left free, for a waiting step.
             self.overflow |= program.events().len() + 1 >= S::CAPACITY;
             if self.overflow {
                 return;
@@ -137,4 +138,15 @@ pub(crate) fn pending<E: Execution>(program: &E) -> impl Iterator<Item = (Proces
     let all = program.processes().in_order().iter();
     all.map(|&process| (process, program.status(process)))
         .filter(|(_, status)| matches!(status, Status::Ready | Status::Waiting))
+}
+
+/// Whether a step without a guard that is not made by the end of a run can race with the events of
+/// the run: a waiting acquisition, or any step that the process could make if the run had not been
+/// cut.
+pub(crate) fn may_race(wait: Wait, status: Status, end: End) -> bool {
+    match wait {
+        Wait::Lock => status == Status::Waiting || end == End::Cut,
+        Wait::Never => status == Status::Ready && end == End::Cut,
+        Wait::Process | Wait::Guard => false,
+    }
 }

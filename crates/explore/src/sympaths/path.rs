@@ -1,11 +1,13 @@
 //! Paths of symbolic states, and the steps that lead to them: lists that share their beginnings.
+//! The *form* of a path is its normal form: equivalent paths have the same form (see
+//! `sympaths/mod.rs`).
 
 use std::rc::Rc;
 
 use mazurka_core::{Access, Event, Fingerprint, ProcessId, Schedule, ScheduledStep, Symbolic};
 use smallvec::SmallVec;
 
-/// The data of an event that a path's form needs.
+/// What is kept of an event to compute the form of its path.
 #[derive(Debug)]
 pub(super) struct PastEvent {
     pub(super) process: ProcessId,
@@ -24,11 +26,11 @@ impl PastEvent {
     }
 }
 
-/// A path: its last event, in the order of its form, and the path before it.
+/// A path in its form: the last event, and the path of the events before it.
 #[derive(Debug)]
 pub(super) struct PathLink {
     pub(super) event: Rc<PastEvent>,
-    /// Fingerprint of the event and of all earlier events that it depends on.
+    /// Fingerprint of the event and of all earlier events on which it depends.
     pub(super) past: Fingerprint,
     /// Whether one of these events has a false `assume`.
     pub(super) discarded: bool,
@@ -78,7 +80,8 @@ pub(super) fn form(path: &Path) -> Fingerprint {
     path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
 }
 
-/// Whether an event leaves no trace in a path: it touches no cell and decides no condition.
+/// Whether paths leave out an event: it touches no cell, decides no condition, starts and joins no
+/// process, and has no mishap.
 pub(super) fn is_silent(event: &Event) -> bool {
     event.touched.is_empty()
         && event.outcomes.is_empty()
@@ -87,8 +90,9 @@ pub(super) fn is_silent(event: &Event) -> bool {
         && event.mishaps.is_empty()
 }
 
-/// Returns a run that leads to the current state. In a depth-first search this is the current run.
-/// In a breadth-first search the program has only the last event, and the path gives the run.
+/// Returns a run that leads to the current state, without steps that paths leave out. A depth-first
+/// search has no paths, and this is the current run. In a breadth-first search the program has only
+/// the last event, and the path gives the run.
 pub(super) fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
     let table = program.processes();
     if path.is_none() {

@@ -40,6 +40,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
         })
         .collect();
     code.quick = vec![None; code.ops.len()];
+    code.waits = vec![Waits::Somewhere; code.ops.len()];
     code.channels = channels(code);
     let mut ends_of_ops = EndsOfOps::default();
     let has_ghosts = !code.program.ghosts.is_empty();
@@ -103,6 +104,10 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             Some(_) => None,
         };
         code.quick[pc as usize] = quick;
+        code.waits[pc as usize] = match wait {
+            Wait::Never => Waits::Never,
+            _ => waits,
+        };
         let info = &mut code.steps[step as usize];
         info.fixed = fixed;
         info.claims = claims;

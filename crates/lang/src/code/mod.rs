@@ -403,6 +403,9 @@ pub struct Code {
     pub(crate) ops: Vec<Op>,
     /// For each mark, the quick form of its step, if it has one.
     pub(crate) quick: Vec<Option<QuickStep>>,
+    /// For each mark, how a machine determines whether its step is possible; other instructions
+    /// have [`Waits::Somewhere`].
+    pub(crate) waits: Vec<Waits>,
     /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
     /// For each instruction, the body whose frame it uses.

@@ -4,8 +4,8 @@
 //!
 //! The text is compiled as the condition of an `ensures` at the end of the program, so expressions
 //! have the same meaning as in the program. A program cannot contain points, so each point is first
-//! replaced by an additional variable. `deadlock` is about the whole state, so it may be only an
-//! operand of a top-level `&&`.
+//! replaced by an additional variable. `deadlock` is about the whole state, so it must be the whole
+//! property or an operand of a top-level `&&`.
 
 mod places;
 
@@ -42,6 +42,7 @@ use mazurka_diagnostics::{Diagnostic, MARK, Span};
 pub struct Property {
     snippet: Vec<Op>,
     cells: Vec<u32>,
+    /// The points, each as a process and the line of its next step.
     points: Vec<(ProcessPath, usize)>,
     /// The first cell of the additional variables that replace points.
     first_point: u32,
@@ -149,8 +150,8 @@ impl Property {
         &self.cells
     }
 
-    /// Returns the points that the property mentions: processes and the lines of their next steps,
-    /// counted through all files.
+    /// Returns the points that the property mentions: processes and the lines of their next steps.
+    /// The lines are numbered in the text that joins all files.
     pub fn points(&self) -> &[(ProcessPath, usize)] {
         &self.points
     }
@@ -319,7 +320,8 @@ impl Machine {
         self.state.cells.get(cell as usize).copied().unwrap_or(0)
     }
 
-    /// Returns the line of the next step of a live process, counted through all files.
+    /// Returns the line of the next step of a live process, numbered in the text that joins all
+    /// files.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         let step = self.resting(process)?;
         let span = self.code.steps[step as usize].span;

@@ -24,7 +24,8 @@ impl Edit {
     }
 }
 
-/// Returns the text with all edits applied. Edits at the same place are applied in their order.
+/// Returns the text with all edits applied. Edits at the same place are applied in their order. New
+/// lines end like the lines of the text.
 pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|edit| (edit.start, edit.end));
@@ -34,7 +35,11 @@ pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
             text += &source[at..edit.start];
             at = edit.end;
         }
-        text += &edit.with;
+        if source.contains("\r\n") {
+            text += &edit.with.replace("\r\n", "\n").replace('\n', "\r\n");
+        } else {
+            text += &edit.with;
+        }
     }
     text + &source[at..]
 }
@@ -146,6 +151,11 @@ mod tests {
         ];
         let text = "process {\n  lock(m);\n  x := 1; // one\n  y := 2;\n  unlock(m)\n}";
         assert_eq!(apply(source, &edits), text);
+        let source = source.replace('\n', "\r\n");
+        let x = source.find("x :=").expect("there");
+        let edits = [before(&source, x, "lock(m)")];
+        let text = "process {\r\n  lock(m);\r\n  x := 1; // one\r\n  y := 2\r\n}";
+        assert_eq!(apply(&source, &edits), text);
         let source = "process { if x == 0 { y := 1 } z := 1 }";
         let end = source.find(" z").expect("there");
         let edits = [

@@ -1,7 +1,7 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than necessary.
 //!
-//! `mazurka_memory::orders` selects orders to try, and each of them is tried by a search of the
-//! program with these orders.
+//! `mazurka_memory::orders` repeatedly proposes an order for every access, and asks whether the
+//! program passes with these orders. A search of the program with them gives the answer.
 
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program cannot be explored under weak memory models, or has no orders to choose.
+    /// The options name no weak memory model, the program cannot be explored under one, or it has
+    /// no orders to choose.
     pub fn orders(
         &self,
         options: &Options,
@@ -105,8 +106,9 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Returns stronger orders of accesses with which a violated program is verified, if searches
-    /// with at most `steps` steps find them.
+    /// Returns the accesses that need stronger orders, so that a violated program is verified, with
+    /// these orders. Returns none if searches with at most `steps` steps in total find no such
+    /// orders.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,

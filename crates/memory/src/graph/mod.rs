@@ -17,9 +17,13 @@
 //! so the clocks that it gets then are final.
 
 mod clocks;
+mod conflicts;
+mod event;
 
 use crate::program::{Loc, MemoryOrder, ThreadId, Value};
 use clocks::Clocks;
+use conflicts::Accesses;
+pub use event::{Event, Kind};
 
 /// The place where an event is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,152 +41,6 @@ impl Slot {
     }
 }
 
-/// The kind of an event. An update that writes is two events, one directly after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A read.
-    Load,
-    /// An update that wrote nothing.
-    FailedUpdate,
-    /// The read of an update that writes.
-    UpdateRead,
-    /// The read of a lock.
-    LockRead,
-    /// An await that is satisfied.
-    Await,
-    /// An await or update that waits for another value: the last event of its thread.
-    Stuck,
-    /// A write.
-    Store,
-    /// The write of an update.
-    UpdateWrite,
-    /// The write of a lock.
-    LockWrite,
-    /// The release of a lock.
-    Unlock,
-    /// A fence.
-    Fence,
-    /// The start of another thread.
-    Spawn,
-    /// The wait for the end of another thread.
-    Join,
-    /// A choice.
-    Choice,
-    /// A decision about values that are not known.
-    Decision,
-}
-
-impl Kind {
-    /// Whether it reads.
-    #[inline]
-    pub fn is_read(self) -> bool {
-        self <= Self::Stuck
-    }
-
-    /// Whether it writes.
-    #[inline]
-    pub fn is_write(self) -> bool {
-        matches!(
-            self,
-            Self::Store | Self::UpdateWrite | Self::LockWrite | Self::Unlock
-        )
-    }
-
-    /// Whether it is the read of a pair that reads and writes at once.
-    #[inline]
-    pub fn reads_exclusively(self) -> bool {
-        matches!(self, Self::UpdateRead | Self::LockRead)
-    }
-
-    /// Whether it is the write of a pair that reads and writes at once.
-    #[inline]
-    pub fn writes_exclusively(self) -> bool {
-        matches!(self, Self::UpdateWrite | Self::LockWrite)
-    }
-
-    /// Whether the program gets an answer with this event. An update is answered only once.
-    #[inline]
-    fn answers(self) -> bool {
-        !self.reads_exclusively() && self != Self::Stuck
-    }
-}
-
-/// An event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// The thread that made it.
-    pub thread: ThreadId,
-    /// Its index among the events of its thread.
-    pub index: u32,
-    /// The time when it was added. A read that a write revisits keeps its stamp.
-    pub stamp: u32,
-    /// Its kind.
-    pub kind: Kind,
-    /// Its order; a choice or decision has none.
-    pub order: MemoryOrder,
-    /// The location of an access. For a spawn or join, the number of the other thread; for a
-    /// choice, the number of outcomes; for a decision, the number of its question.
-    pub loc: Loc,
-    /// The value that was read, written or chosen.
-    pub value: Value,
-    /// The write that a read reads from; [`Slot::INITIAL`] for the initial one.
-    pub rf: Slot,
-    /// The position of a write in mo; the initial write has position 0.
-    pub position: u32,
-    /// Number of answers of its thread up to and including this event.
-    pub(crate) answers: u32,
-    /// The last releasing fence of its thread up to and including this event.
-    pub(crate) release_fence: Slot,
-    /// For a write, the first read in the list of its readers.
-    reader: Slot,
-    /// For a read, its neighbours in the list of the readers of the same write.
-    siblings: [Slot; 2],
-}
-
-impl Event {
-    /// Makes an event that [`Graph::push`] completes.
-    pub(crate) fn new(thread: ThreadId, kind: Kind, order: MemoryOrder, loc: Loc) -> Self {
-        Self {
-            thread,
-            index: 0,
-            stamp: u32::MAX,
-            kind,
-            order,
-            loc,
-            value: 0,
-            rf: Slot::NONE,
-            position: 0,
-            answers: 0,
-            release_fence: Slot::NONE,
-            reader: Slot::NONE,
-            siblings: [Slot::NONE; 2],
-        }
-    }
-
-    /// Returns this event with a value.
-    pub(crate) fn with(self, value: Value) -> Self {
-        Self { value, ..self }
-    }
-
-    /// Whether it is a fence of order sc.
-    #[inline]
-    pub(crate) fn is_sc_fence(&self) -> bool {
-        self.kind == Kind::Fence && self.order == MemoryOrder::SeqCst
-    }
-
-    /// Whether it reads or writes.
-    #[inline]
-    pub fn is_access(&self) -> bool {
-        self.kind.is_read() || self.kind.is_write()
-    }
-
-    /// Whether it is a part of an update or lock, or an update that wrote nothing.
-    pub(crate) fn is_update(&self) -> bool {
-        let kind = self.kind;
-        kind.reads_exclusively() || kind.writes_exclusively() || kind == Kind::FailedUpdate
-    }
-}
-
 /// The events of a thread.
 #[derive(Debug)]
 struct Thread {
@@ -191,12 +49,12 @@ struct Thread {
     sc: Vec<Slot>,
     /// The fences of order sc, in program order.
     sc_fences: Vec<Slot>,
-    /// The event that started it; none if it runs from the start.
+    /// The event that started it; [`Slot::NONE`] if it runs from the start.
     spawn: Slot,
     /// Number of its first events that no revisit may remove or change.
     settled: u32,
-    /// Number of its first events that the program's state may still reflect: the rest has changed
-    /// since [`Graph::take_intact`].
+    /// How many of its first events have not changed since [`Graph::take_intact`], so that the
+    /// program's state may still reflect them.
     intact: u32,
     /// Whether it has changed since [`Graph::take_changed`].
     changed: bool,
@@ -213,6 +71,8 @@ struct Place {
     known: bool,
     /// Number of plain accesses.
     plain: u32,
+    /// Its accesses by thread, once there has been a plain one.
+    accesses: Option<Box<Accesses>>,
 }
 
 impl Place {
@@ -224,6 +84,7 @@ impl Place {
             reader: Slot::NONE,
             known: false,
             plain: 0,
+            accesses: None,
         }
     }
 }
@@ -235,7 +96,7 @@ enum Change {
     Added,
     /// An event was removed, which had this index in mo or among the reads of its location.
     Removed { slot: Slot, at: u32 },
-    /// A thread had this many settled events.
+    /// The number of settled events of a thread has grown; it was `before`.
     Settled { thread: ThreadId, before: u32 },
 }
 
@@ -268,9 +129,9 @@ pub struct Graph {
     places: Vec<Place>,
     log: Vec<Change>,
     clocks: Clocks,
-    /// Number of events in the lists.
+    /// Number of events in the lists, that is, not removed.
     live: usize,
-    /// Number of them that are the second events of updates and locks.
+    /// How many of these events are the second ones of updates and locks.
     pairs: usize,
     sc_fences: u32,
     sc_accesses: u32,
@@ -442,7 +303,7 @@ impl Graph {
         takes.then_some(read)
     }
 
-    /// Returns the numbers of fences and of accesses of order sc.
+    /// Returns how many fences and how many accesses have order sc.
     #[inline]
     pub(crate) fn sc_events(&self) -> (u32, u32) {
         (self.sc_fences, self.sc_accesses)
@@ -460,10 +321,14 @@ impl Graph {
         &self.threads[thread.index()].sc_fences
     }
 
-    /// Whether a location has plain accesses.
+    /// Returns the first access of another thread that conflicts with an access and is not in a
+    /// clock: the least by thread and index. Conflicting accesses are to one location, one of them
+    /// is plain, and one of them is a write.
     #[inline]
-    pub(crate) fn has_plain(&self, loc: Loc) -> bool {
-        self.places[loc.index()].plain > 0
+    pub(crate) fn first_conflict(&self, event: &Event, clock: &[u32]) -> Option<Slot> {
+        let place = &self.places[event.loc.index()];
+        let accesses = place.accesses.as_ref().filter(|_| place.plain > 0)?;
+        accesses.first_conflict(event, clock)
     }
 
     /// Returns a clock of an event.
@@ -667,6 +532,25 @@ impl Graph {
                 self.events[first.index()].siblings[0] = slot;
             }
         }
+        if event.is_access() {
+            self.index_access(&event, slot);
+        }
+    }
+
+    /// Adds an access to the accesses of its location by thread, if the location has or has had
+    /// plain accesses.
+    #[inline]
+    fn index_access(&mut self, event: &Event, slot: Slot) {
+        let place = &mut self.places[event.loc.index()];
+        match &mut place.accesses {
+            Some(accesses) => accesses.push(event, slot),
+            None if event.order == MemoryOrder::Plain => {
+                let all = place.mo.iter().chain(&place.reads);
+                let all = all.map(|&slot| (slot, &self.events[slot.index()]));
+                place.accesses = Some(Box::new(Accesses::new(all)));
+            }
+            None => {}
+        }
     }
 
     /// Removes an event, the last of its thread, from the lists. Returns its index in mo or among
@@ -694,6 +578,11 @@ impl Graph {
         self.pairs -= usize::from(event.kind.writes_exclusively());
         self.dirty = true;
         self.count(&event, -1);
+        if event.is_access()
+            && let Some(accesses) = &mut self.places[event.loc.index()].accesses
+        {
+            accesses.pop(&event);
+        }
         if event.kind.is_write() {
             let at = event.position - 1;
             self.places[event.loc.index()].mo.remove(at as usize);

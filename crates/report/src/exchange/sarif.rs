@@ -44,7 +44,8 @@ const KINDS: [(Kind, &str, &str); 5] = [
     ),
 ];
 
-/// Returns the findings and warnings of a search, as a log of one run.
+/// Returns the findings and warnings of a search, as a SARIF log. It has one *run* in the sense of
+/// SARIF, which is one invocation of a tool.
 ///
 /// The verdict and the bounds that were hit are a notification of the invocation, because a log
 /// without results does not show that there are no violations.
@@ -52,9 +53,15 @@ pub fn sarif(record: &Record) -> String {
     let program = &record.program;
     let mut rules = Rules::default();
     let mut results = Vec::new();
-    for witness in &record.witnesses {
+    for (at, witness) in record.witnesses.iter().enumerate() {
         let rule = rules.kind(witness.kind);
-        results.push(finding(program, witness, rule));
+        // The fingerprint of a finding contains no line, so that a change elsewhere in the file
+        // does not change it.
+        let same =
+            |other: &&Witness| other.kind == witness.kind && other.message == witness.message;
+        let before = record.witnesses[..at].iter().filter(same).count();
+        let fingerprint = format!("{}:{before}:{}", witness.kind.name(), witness.message);
+        results.push(finding(program, witness, rule, &fingerprint));
     }
     for warning in &record.warnings {
         let rule = rules.code(&warning.code);
@@ -92,7 +99,7 @@ pub fn sarif_mistakes(mistakes: &MistakesRecord) -> String {
     log(&rules, results, false, vec![notification])
 }
 
-/// The rules that results refer to, each once.
+/// The rules that results refer to, each once, with its identifier.
 #[derive(Default)]
 struct Rules {
     all: Vec<(String, Value)>,
@@ -148,7 +155,12 @@ fn log(rules: &Rules, results: Vec<Value>, successful: bool, notifications: Vec<
 }
 
 /// Returns a violation, with its runs.
-fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) -> Value {
+fn finding(
+    program: &ProgramRecord,
+    witness: &Witness,
+    rule: (String, usize),
+    fingerprint: &str,
+) -> Value {
     let message = title(witness);
     let location = match &witness.place {
         Some(place) => at_place(program, place),
@@ -168,10 +180,6 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         .filter(|run| !run.steps.is_empty())
         .map(|run| flow(program, run))
         .collect();
-    let place = witness
-        .place
-        .as_ref()
-        .map(|place| (place.line, place.column));
     let mut result = json!({
         "ruleId": rule.0,
         "ruleIndex": rule.1,
@@ -179,7 +187,7 @@ fn finding(program: &ProgramRecord, witness: &Witness, rule: (String, usize)) ->
         "message": plain(&message),
         "locations": [location],
         "partialFingerprints": {
-            "violation/v1": format!("{}:{:?}:{}", witness.kind.name(), place, witness.message),
+            "violation/v2": fingerprint,
         },
     });
     if !flows.is_empty() {

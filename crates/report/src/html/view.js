@@ -18,7 +18,7 @@ const MazurkaView = (() => {
   const at = (record, pointer) =>
     pointer.split("/").slice(1).reduce((value, key) => value?.[key], record);
 
-  // Returns the elements of a list such as `[1, [2, 3]]`; none if the text is not a list.
+  // Returns the elements of a list such as `[1, [2, 3]]`; null if the text is not a list.
   const elements = (list) => {
     if (!list.startsWith("[") || !list.endsWith("]")) return null;
     const all = [];
@@ -194,8 +194,9 @@ const MazurkaView = (() => {
     for (const tree of root.querySelectorAll(".tree")) outline(tree, options);
   };
 
-  // A large tree as data: the children of each state, and for each ending the number of runs below
-  // it.
+  // A large tree as data: for each state its children, and how many of the runs that go through it
+  // have each ending. State 0 is the initial one. `states[at - 1]` describes state `at`: its
+  // parent, the index of its step, and its ending: 0 for none, else an index from 1.
   const treeOf = ({ steps, endings, states }) => {
     const count = states.length + 1, kinds = endings.length + 1;
     const first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1);

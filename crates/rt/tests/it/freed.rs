@@ -260,6 +260,84 @@ fn a_cell_that_the_last_reference_of_stds_arc_drops() {
     });
 }
 
+/// Under rc11 the drop of a cell is a write only if some thread has not been joined.
+#[test]
+fn cells_that_are_dropped_after_all_joins() {
+    passes(|order| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let shared = std::sync::Arc::new(Slot(UnsafeCell::new(0)));
+        let (other, theirs) = (shared.clone(), flag.clone());
+        let thread = thread::spawn(move || {
+            theirs.store(true, order);
+            let inner = thread::spawn(move || other.0.with_mut(|_| ()));
+            inner.join().unwrap();
+        });
+        flag.load(order);
+        thread.join().unwrap();
+        drop(shared);
+    });
+}
+
+/// Fails with a use after free or a race, under sequential consistency and under rc11.
+fn fails(f: fn(Ordering)) {
+    for order in [SeqCst, Relaxed] {
+        let result = catch_unwind(|| Builder::new().check(move || f(order)));
+        let message = result.expect_err("it must fail");
+        let message = message.downcast_ref::<String>().expect("a text");
+        assert!(message.contains("drop"), "{order:?}: {message}");
+    }
+}
+
+/// A relaxed flag says that a thread has ended, but the thread is not joined.
+#[test]
+fn a_cell_that_is_dropped_without_a_join() {
+    fails(|order| {
+        let (flag, shared) = (
+            Arc::new(AtomicBool::new(false)),
+            Shared::new(Slot(UnsafeCell::new(0))),
+        );
+        let (theirs, other) = (flag.clone(), shared.clone());
+        thread::spawn(move || {
+            other.get().0.with_mut(|_| ());
+            theirs.store(true, Relaxed);
+        });
+        AtomicBool::new(false).load(order);
+        if flag.load(Relaxed) {
+            shared.free();
+        }
+    });
+}
+
+/// A thread that has been joined has started another, which has not.
+#[test]
+fn a_cell_that_is_dropped_beside_the_child_of_a_joined_thread() {
+    fails(|order| {
+        let shared = Shared::new(Slot(UnsafeCell::new(0)));
+        let other = shared.clone();
+        let joined = thread::spawn(move || {
+            thread::spawn(move || other.get().0.with_mut(|_| ()));
+        });
+        AtomicBool::new(false).load(order);
+        joined.join().unwrap();
+        shared.free();
+    });
+}
+
+/// A thread that starts after the drop uses the cell.
+#[test]
+fn a_cell_that_is_dropped_between_two_threads() {
+    fails(|order| {
+        let shared = Shared::new(Slot(UnsafeCell::new(0)));
+        let (first, second) = (shared.clone(), shared.clone());
+        let joined = thread::spawn(move || first.get().0.with_mut(|_| ()));
+        AtomicBool::new(false).load(order);
+        joined.join().unwrap();
+        shared.free();
+        let last = thread::spawn(move || second.get().0.with_mut(|_| ()));
+        last.join().unwrap();
+    });
+}
+
 #[test]
 fn a_cell_that_is_used_without_a_reference() {
     let message = failure(|| {

@@ -24,7 +24,7 @@ fn the_first_panic_is_reported() {
         });
     });
     assert!(scoped.starts_with("the scoped worker broke\n"), "{scoped}");
-    // An unrelated panic is reported itself.
+    // A later panic that does not pass on the panic of the thread is reported instead of it.
     let other = told(|| {
         let ended = thread::spawn(|| panic!("the worker broke")).join();
         assert!(ended.is_ok(), "the result is missing");
@@ -32,7 +32,7 @@ fn the_first_panic_is_reported() {
     assert!(other.starts_with("the result is missing\n"), "{other}");
 }
 
-/// The message appears once; the row of the step has its first line.
+/// The whole message appears once; the row of the step that panics has only its first line.
 #[test]
 fn a_long_message_is_printed_once() {
     let text = told(|| {

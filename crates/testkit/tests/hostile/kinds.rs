@@ -24,8 +24,9 @@ fn truth(text: &str, fairness: Fairness) -> Result<Expected, Unknown> {
     Expected::by_oracle(text, &limits)
 }
 
-/// Returns what `check --keep-going` gets wrong. The error means that it hit a bound or that the
-/// program is refused (docs/language.md: a wait that depends on a chosen value).
+/// Returns what `check --keep-going` gets wrong. Returns an error if there is nothing to compare:
+/// the search hit a bound, the program has unknowns, or it does not load (docs/language.md: a wait
+/// that depends on a chosen value is refused).
 fn wrong(text: &str, fairness: Fairness, truth: &Expected) -> Result<Option<String>, ()> {
     let program = Program::load("kinds.maz", text, &[]).map_err(|_| ())?;
     if !program.unknowns().is_empty() {
@@ -95,8 +96,9 @@ fn difference(record: &Record, truth: &Expected, counted: Kinds) -> Option<Strin
     })
 }
 
-/// Compares some programs, more than a third of which must be small enough. Returns the number of
-/// programs by how many kinds of violations they have.
+/// Compares the programs of some seeds, and checks that more than a third of them could be
+/// compared: the others are too large for the oracle, hit a bound or are refused. Returns, for each
+/// number of kinds of violations, how many programs have that many.
 fn compare(first: u64, programs: u64, stride: u64) -> BTreeMap<usize, u64> {
     let mut numbers: BTreeMap<usize, u64> = BTreeMap::new();
     let mut of_kind: BTreeMap<Kind, u64> = BTreeMap::new();

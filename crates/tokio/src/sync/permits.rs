@@ -46,7 +46,8 @@ impl Ticket {
         }
     }
 
-    /// Whether the task may have to return permits.
+    /// Whether the task has been queued and has not yet seen that it got all its permits. If it
+    /// gives up now, it may have permits to return.
     pub fn is_queued(&self) -> bool {
         self.queued.is_some()
     }
@@ -87,8 +88,9 @@ impl Permits {
         }
     }
 
-    /// Takes permits, or enlists for the missing ones. Returns whether this changed their number.
-    /// (Enlisting does not count as a change: a spinning task does it in each round.)
+    /// Takes permits, or enlists for the missing ones. Also returns whether this is a change: the
+    /// task took permits, or has got all that it waited for. (Enlisting alone is no change: a
+    /// spinning task does it in each round.)
     pub fn poll(&mut self, ticket: &mut Ticket, waker: &Waker) -> (Poll<Result<(), Closed>>, bool) {
         if self.closed {
             return (Poll::Ready(Err(Closed)), false);

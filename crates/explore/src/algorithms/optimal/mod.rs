@@ -59,6 +59,8 @@
 //!   outcome wakes no sleeping process, its run ends blocked: it was explored with the sleeping
 //!   process first.
 //! - Blocked runs are analysed for races too.
+//! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise
+//!   a loop that does not end would keep the steps of other processes out of all runs.
 //!
 //! Memory: the branches that remain to be explored from the states of one path.
 
@@ -74,7 +76,7 @@ use self::insert::Cover;
 use self::preference::Preference;
 use self::wakeup::{Forest, Key, NONE, NextStep};
 use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::reducing::{ScheduledReversals, pending};
+use crate::algorithms::reducing::{ScheduledReversals, may_race, pending};
 use crate::drive::driver::{End, Policy, RacingStep, ReversedRace};
 use crate::relations::catalogue::Catalogue;
 use crate::relations::order::Order;
@@ -152,8 +154,8 @@ pub(crate) struct Optimal<S> {
     again: Vec<SmallVec<[i64; 1]>>,
     /// Length of the common prefix of the current run and the last complete one.
     shared: usize,
-    /// The claims of the waiting acquisition, while its race is analysed.
-    waiting: u32,
+    /// The claims of a step that is not made, while its races are analysed.
+    next_claims: u32,
     /// The order of processes where the algorithm leaves it open; not known during the first run.
     preference: Option<Preference>,
     /// The children of the branch that has just been taken.
@@ -184,7 +186,7 @@ impl<S: Set> Optimal<S> {
             outcomes: vec![SmallVec::new()],
             again: Vec::new(),
             shared: 0,
-            waiting: 0,
+            next_claims: 0,
             preference: None,
             woken: NONE,
             guards: Claims::new(),
@@ -402,29 +404,26 @@ impl<S: Set> Optimal<S> {
         });
     }
 
-    /// Handles the steps that processes wait to make at the end of a run.
-    fn pending<E: Execution>(&mut self, program: &E) {
+    /// Handles the steps that processes wait to make, or could make, at the end of a run.
+    fn pending<E: Execution>(&mut self, program: &E, end: End) {
         let mut claims = Claims::new();
         for (process, status) in pending(program) {
             let step = RacingStep::Next(process);
-            match program.wait(process) {
-                Wait::Never | Wait::Process => {}
-                Wait::Lock if status == Status::Ready => {}
-                Wait::Lock => {
-                    program.claims(process, &mut claims);
-                    self.waiting = self.catalogue.number(process, &claims);
-                    self.order.push_virtual(process, &claims);
-                    let last = self.order.len() - 1;
-                    let firsts = self.order.events[last].races.clone();
-                    for_each(&firsts, |first| {
-                        self.reverse_noting(first, step, program.events());
-                    });
-                    self.order.pop_virtual(&claims);
-                }
-                Wait::Guard => {
-                    program.claims(process, &mut claims);
-                    self.expand_rivals(process, &claims, step);
-                }
+            let wait = program.wait(process);
+            if wait == Wait::Guard {
+                program.claims(process, &mut claims);
+                self.expand_rivals(process, &claims, step);
+            } else if may_race(wait, status, end) {
+                program.claims(process, &mut claims);
+                self.next_claims = self.catalogue.number(process, &claims);
+                let acquires = wait == Wait::Lock;
+                self.order.push_virtual(process, &claims, acquires);
+                let last = self.order.len() - 1;
+                let firsts = self.order.events[last].races.clone();
+                for_each(&firsts, |first| {
+                    self.reverse_noting(first, step, program.events());
+                });
+                self.order.pop_virtual(&claims);
             }
         }
     }
@@ -618,27 +617,37 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     let step = RacingStep::Event(self.order.len());
                     self.expand_rivals(event.process, &event.claims, step);
                 }
-                self.order.push(event);
+                let single = self.order.push(event);
                 let parent = self.nodes.len() - 1;
                 if !event.plain && !event.outcomes.is_empty() {
                     self.may_block = true;
                     key = self.key_of(event);
                     branches = self.wake_with(parent, event.process, key);
                 }
-                let single = self.order.events[parent].single;
-                if let Some(expected) = self.expected.take() {
+                if cfg!(debug_assertions)
+                    && let Some(expected) = self.expected.take()
+                {
                     let claims = self.catalogue.number_of_event(event, single);
                     self.may_block |= claims != expected;
                 }
                 for at in self.nodes[parent].sleepers as usize..start {
-                    let mut sleeper = self.sleepers[at];
-                    sleeper.inherited |= branches == NONE;
-                    if sleeper.process != event.process
-                        && !self
-                            .catalogue
-                            .conflict(sleeper.claims, single, &event.claims)
+                    // Field by field: the last sleeper has just been written so, and a copy in
+                    // larger pieces would cause a store-forwarding stall.
+                    let NextStep {
+                        process,
+                        claims,
+                        inherited,
+                        ..
+                    } = self.sleepers[at];
+                    if process != event.process
+                        && !self.catalogue.conflict(claims, single, &event.claims)
                     {
-                        self.sleepers.push(sleeper);
+                        self.sleepers.push(NextStep {
+                            process,
+                            claims,
+                            key: 0,
+                            inherited: inherited || branches == NONE,
+                        });
                     }
                 }
             }
@@ -761,7 +770,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             self.races::<false>(program.events())
         }
         if end != End::Final {
-            self.pending(program);
+            self.pending(program, end);
         }
         self.shared = self.order.len();
     }

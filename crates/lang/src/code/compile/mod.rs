@@ -149,6 +149,7 @@ impl<'a> Compiler<'a> {
         let code = Code {
             ops: Vec::new(),
             quick: Vec::new(),
+            waits: Vec::new(),
             spans: Vec::new(),
             bodies: Vec::new(),
             layouts: Vec::new(),
