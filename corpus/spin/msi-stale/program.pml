@@ -6,9 +6,12 @@
 #define MODIFIED 0
 #define SHARED 1
 #define INVALID 2
+#define NONE 255
 
 byte line[N], held[N];
-byte memory = 0, latest = 0;
+byte memory = NONE, latest = NONE;
+/* The cache that has modified the line. */
+byte owner = NONE;
 byte i, modified, shared;
 
 /* What must hold after each transaction on the bus. */
@@ -34,12 +37,10 @@ proctype cache(byte me) {
   atomic {
     if
     :: line[me] == INVALID ->
-      for (i : 0 .. N - 1) {
-        if
-        :: line[i] == MODIFIED -> memory = held[i]; line[i] = SHARED
-        :: else
-        fi
-      };
+      if
+      :: owner != NONE -> memory = held[owner]; line[owner] = SHARED; owner = NONE
+      :: else
+      fi;
       held[me] = memory;
       line[me] = SHARED
     :: else
@@ -47,16 +48,21 @@ proctype cache(byte me) {
     look()
   };
   atomic {
+    if
+    :: owner != NONE -> memory = held[owner]
+    :: else
+    fi;
     for (i : 0 .. N - 1) {
       if
-      :: line[i] == MODIFIED -> memory = held[i]; line[i] = INVALID
+      :: line[i] == MODIFIED -> line[i] = INVALID
       :: line[i] == SHARED && BUG == 0 -> line[i] = INVALID
       :: else
       fi
     };
     line[me] = MODIFIED;
-    latest = me + 1;
-    held[me] = latest;
+    owner = me;
+    latest = me;
+    held[me] = me;
     look()
   }
 }
@@ -65,6 +71,7 @@ init {
   atomic {
     for (i : 0 .. N - 1) {
       line[i] = INVALID;
+      held[i] = NONE;
       run cache(i)
     };
     i = 0

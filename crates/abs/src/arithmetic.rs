@@ -1,5 +1,5 @@
-//! Arithmetic on the numbers of ABS: unbounded integers, rationals and floats. Integers of 64 bits
-//! are handled first, without big numbers.
+//! Arithmetic on the numbers of ABS: unbounded integers, rationals and floats. If both operands and
+//! the result fit into 64 bits, no big number is made.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ fn big(value: &Value) -> Option<BigInt> {
     }
 }
 
-/// Returns the number as a rational.
+/// Returns a number as a rational. Returns `None` for an infinite float, for NaN, and for a value
+/// that is not a number.
 pub(crate) fn rational(value: &Value) -> Option<BigRational> {
     match value {
         Value::Rat(value) => Some(BigRational::clone(value)),
@@ -44,7 +45,7 @@ pub(crate) fn rational(value: &Value) -> Option<BigRational> {
     }
 }
 
-/// Returns the number as a float.
+/// Returns a number as a float, or `None` if the value is not a number.
 pub(crate) fn float(value: &Value) -> Option<f64> {
     match value {
         Value::Int(value) => Some(*value as f64),
@@ -55,7 +56,7 @@ pub(crate) fn float(value: &Value) -> Option<f64> {
     }
 }
 
-/// Compares numbers.
+/// Compares two numbers, as floats if one of them is a float.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -90,8 +91,9 @@ fn bits(value: &BigRational) -> u64 {
     value.numer().bits() + value.denom().bits()
 }
 
-/// Returns how much work the computation of a number counts as: its number of words, or for a
-/// quotient about the square of it, because quotients are reduced to lowest terms.
+/// Returns the cost of computing a number, in the unit in which the work of a step is limited. The
+/// cost of a big integer is the count of its 64-bit words. For a rational it is about the square of
+/// this count, because a rational is reduced to lowest terms.
 pub(crate) fn work(value: &Value) -> u64 {
     match value {
         Value::Big(value) => value.bits() / 64,
@@ -217,7 +219,7 @@ pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value
     }
 }
 
-/// Returns a rational as an integer, rounded towards zero.
+/// Returns a number as an integer, rounded towards zero.
 pub(crate) fn truncated(value: &Value) -> Result<Value, ArithmeticError> {
     match value {
         Value::Rat(value) => match (value.numer().to_i64(), value.denom().to_i64()) {
@@ -230,7 +232,7 @@ pub(crate) fn truncated(value: &Value) -> Result<Value, ArithmeticError> {
     }
 }
 
-/// Returns a number as text: `3`, `-1/2`, `2.5`.
+/// Returns a number as text: `3`, `-1/2`, `2.5`; or `None` if the value is not a number.
 pub(crate) fn written(value: &Value) -> Option<String> {
     match value {
         Value::Int(value) => Some(value.to_string()),

@@ -1,6 +1,8 @@
-//! Computes the claims of the next step of a task: the cells that it may touch. `effects.rs` says
-//! for each place in the code what a step from there may do to `this` and to objects of a class;
-//! here this becomes cells of the objects that exist.
+//! Computes the claims of the next step of a task: the cells that it may touch. For each place in
+//! the code, `effects.rs` says which fields of `this`, and which fields of the objects of each
+//! class, a step from there may touch. This file turns fields into cells: for the objects that
+//! exist in the current state, it looks up the cell of each field. As in `effects.rs`, a *run* is
+//! one step of a task.
 
 use mazurka_core::{Access, Claims, ProcessId, add_claim};
 
@@ -11,11 +13,13 @@ use crate::heap::{CLOCK, OUTPUT, Task};
 use crate::nets::Cells;
 
 impl Machine {
-    /// Finds the claims of a resting task. Returns the key of these claims.
+    /// Finds the claims of a resting task. Returns a key: tasks with the same key other than 0 have
+    /// the same claims. The key is 0 if the claims are not cached.
     pub(crate) fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
         into.clear();
         if self.code.object.is_some() {
-            // Any step may change which task comes next, so all steps are dependent.
+            // Only the scheduling of a chosen object varies, and any step may change which task
+            // comes next. So all steps are dependent: they all write cell 0.
             into.push(Access::write(0));
             return 0;
         }
@@ -39,7 +43,9 @@ impl Machine {
         key
     }
 
-    /// Computes the claims of a task. Returns whether they do not depend on the objects that exist.
+    /// Computes the claims of a task. Returns true if the claims depend only on where the task
+    /// rests and on its object, so that they can be cached. They may also depend on which other
+    /// objects exist.
     pub(crate) fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
         let mut fixed = true;
         let cog = self.cog(task);
@@ -91,8 +97,8 @@ impl Machine {
         fixed
     }
 
-    /// Returns the effects of the next step of a resting task: for each of its methods, with the
-    /// object.
+    /// Returns the effects of the next step of a resting task: for each method that the task is in,
+    /// the innermost first, the effects and the object that the method runs on.
     pub(crate) fn next_effects<'a>(
         &'a self,
         task: &'a Task,
@@ -166,7 +172,8 @@ impl Machine {
         }
     }
 
-    /// Adds the claims on fields of the objects of a cog, by class.
+    /// Adds the claims on fields of the objects of a cog. Each element of `others` is a class, a
+    /// field of its objects, and whether the field is written.
     fn claim_others(&self, cog: u32, others: &[(u32, u32, bool)], into: &mut Claims) {
         if let Some(Cells::Shared(cells)) = &self.nets {
             return self.claim_shared(cells, cog, others, into);

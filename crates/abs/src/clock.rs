@@ -1,5 +1,5 @@
-//! Time as a process: the clock. A step of the clock is possible if no task can continue, and lets
-//! time pass until the end of the earliest duration.
+//! Time as a process: the clock, process 1 of a program in which time can pass. A step of the clock
+//! is possible if no task can continue, and lets time pass until the end of the earliest duration.
 
 use std::cmp::Ordering;
 
@@ -18,12 +18,13 @@ impl Machine {
         self.code.timed && process == CLOCK_PROCESS
     }
 
+    /// Whether the current time has reached a time; true for `None`.
     pub(crate) fn has_come(&self, time: Option<&Value>) -> bool {
         time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
     }
 
     /// Returns the time to which the clock advances next: the end of the earliest duration. Returns
-    /// `None` if a task can continue before.
+    /// `None` if a task can continue now, or if no task waits for a duration.
     pub(crate) fn next_time(&self) -> Option<&Value> {
         let mut first: Option<&Value> = None;
         for (number, task) in self.state.tasks.iter().enumerate() {
@@ -43,7 +44,7 @@ impl Machine {
         first
     }
 
-    /// Lets time pass.
+    /// Makes the step of the clock: sets the time to [`next_time`](Machine::next_time).
     pub(crate) fn tick(&mut self) -> Result<&Event, StepError> {
         let Some(next) = self.next_time().cloned() else {
             return Err(StepError::NotReady);

@@ -1,9 +1,10 @@
 //! Compiled programs ([`Code`]): instructions of a small stack machine, and the tables that they
 //! refer to. `check/` makes them.
 //!
-//! A method or function that runs has a *frame*: a range of slots on the stack, with the operands
-//! above it. *Pure* instructions may read fields but change only the stack. Functions consist only
-//! of pure instructions; the other instructions occur in methods.
+//! A *place* in the code is the index of an instruction in [`Code::ops`]. A method or function that
+//! runs has a *frame*: a range of slots on the stack, with the operands above it. *Pure*
+//! instructions may read fields but change only the stack. Functions consist only of pure
+//! instructions; the other instructions occur in methods.
 
 use std::sync::Arc;
 
@@ -38,9 +39,11 @@ pub(crate) enum Builtin {
     Deadline,
 }
 
+/// An instruction. Those with operands pop them from the stack, and push a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Op {
-    // Pure instructions.
+    // Pure instructions. A number is an index: of a constant, slot, field, part, function or
+    // interface; in a jump, it is the place where the jump goes.
     Const(u32),
     Local(u32),
     Set(u32),
@@ -71,13 +74,13 @@ pub(crate) enum Op {
     },
     Return,
     Builtin(Builtin),
-    /// Joins this many operands to one text.
+    /// Joins this many operands to one string.
     Join(u32),
     Cast(u32),
     Implements(u32),
     /// No pattern matches.
     NoMatch,
-    /// Stands after patterns of which one always matches, so it is never reached.
+    /// Is never reached: stands after a list of patterns, one of which always matches.
     Impossible,
     Pop,
     // Instructions for methods only.
@@ -93,8 +96,8 @@ pub(crate) enum Op {
         method: u32,
         args: u32,
     },
-    /// A synchronous call. `on` is the interface of the object, or the greatest number for a call
-    /// on `this`.
+    /// A synchronous call. `on` is the interface of the called object, or `u32::MAX` for a call on
+    /// `this`.
     Sync {
         method: u32,
         args: u32,
@@ -105,19 +108,24 @@ pub(crate) enum Op {
     /// Takes the value of a future. The task rests here, unless it has already waited for this
     /// future in the same step.
     Get,
-    /// Rests here. The guard follows, up to `Resume`.
+    /// Rests here until the guard holds. The guard is the code from the next instruction up to
+    /// `Resume`.
     Await,
+    /// In a guard: pops a future, and goes on if the task of the future has ended.
     Claim,
+    /// In a guard: pops a truth value, and goes on if it is `True`.
     Guard,
+    /// Ends a guard.
     Resume,
+    /// Releases the cog and rests here.
     Suspend,
-    /// Turns the bounds of a duration into its end time.
+    /// Pops the bounds of a duration, chooses its length, and pushes the time at which it ends.
     Wake,
-    /// Replaces such a time by whether it has come.
+    /// Replaces a time that `Wake` has pushed by whether the clock has reached it.
     Elapsed,
-    /// Rests here and keeps the cog until the time from `Wake` has come.
+    /// Rests here and keeps the cog until the clock has reached the time that `Wake` has pushed.
     Block,
-    /// Sets the deadline of the task whose future is on the stack; the deadline is in a slot.
+    /// Sets the deadline of the task whose future is on the stack to the value of this slot.
     Deadline(u32),
     Throw,
     /// Throws an exception again because no branch of the handler matches it.
@@ -158,19 +166,19 @@ impl Op {
 pub(crate) struct Handler {
     pub start: u32,
     pub end: u32,
-    /// Parts of the range that the handler does not cover.
+    /// Parts of the range that the handler does not cover, each from its start to before its end.
     pub holes: Vec<(u32, u32)>,
     pub target: u32,
-    /// The slot of the exception.
+    /// The slot into which the exception is put before `target` runs.
     pub slot: u32,
     pub catches: Caught,
 }
 
-/// The exceptions that a handler does not throw again.
+/// The exceptions that a handler deals with. It throws all other exceptions again.
 #[derive(Clone, Debug)]
 pub(crate) enum Caught {
     All,
-    /// At least those made by these constructors.
+    /// All exceptions of these constructors; perhaps some exceptions of others.
     These(Vec<u32>),
 }
 
@@ -187,15 +195,17 @@ pub(crate) struct ConstructorInfo {
     pub name: String,
 }
 
+/// A compiled function: where its code starts, and how many slots it needs; parameters come first.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionInfo {
     pub entry: u32,
     pub slots: u32,
-    /// The slots of captured values.
+    /// The slots into which the captured values are put.
     pub captures: Vec<u32>,
     pub parameters: u32,
 }
 
+/// A compiled method: where its code starts, and how many slots it needs; parameters come first.
 #[derive(Clone, Debug)]
 pub(crate) struct MethodInfo {
     pub name: String,
@@ -205,25 +215,29 @@ pub(crate) struct MethodInfo {
     pub span: Span,
 }
 
+/// A compiled class.
 #[derive(Clone, Debug)]
 pub(crate) struct ClassInfo {
     pub name: String,
     pub fields: Vec<String>,
     /// For each field, whether it may refer to an object or a future.
     pub carries: Vec<bool>,
+    /// Where the code of the init block starts, and how many slots it needs.
     pub init: u32,
     pub init_slots: u32,
     pub methods: Vec<MethodInfo>,
-    /// For each method name, by number, its index in `methods`.
+    /// Maps the index of a method name, as in `Op::Async`, to the index of the method in `methods`.
     pub by_name: FxHashMap<u32, u32>,
+    /// The index of the method `run`, if the class has one.
     pub run: Option<u32>,
-    /// The interfaces that it implements, including those that these extend.
+    /// The interfaces that the class implements, and all interfaces that they extend.
     pub interfaces: Vec<u32>,
     /// The entry of the recovery block and its number of slots. The first slot holds the exception.
     pub recover: Option<(u32, u32)>,
     /// Whether the branch of the recovery block that handles a false `assert` names its exception.
     pub recovers_assertions: bool,
-    /// Whether a task may hold a cog whose first object is of this class while it waits.
+    /// For a cog whose first object is of this class: whether a task may keep the cog while the
+    /// task rests.
     pub may_hold: bool,
     /// Whether an exception may kill an object of this class.
     pub may_die: bool,
@@ -247,7 +261,8 @@ impl ClassInfo {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,
-    /// The starts and the names of the files that the source was assembled from.
+    /// The files that the source was assembled from: for each, its start in the source and its
+    /// name.
     pub(crate) files: Vec<(u32, String)>,
     pub(crate) ops: Vec<Op>,
     /// For each instruction, its place in the source.
@@ -257,37 +272,43 @@ pub struct Code {
     pub(crate) handlers: Vec<Handler>,
     pub(crate) constants: Vec<Value>,
     pub(crate) constructors: Vec<ConstructorInfo>,
-    /// For each constructor, its rank in the order of names, by which values are compared.
+    /// For each constructor, its rank in the alphabetical order of the names. Values of different
+    /// constructors are ordered by rank.
     pub(crate) ranks: Arc<[u32]>,
     pub(crate) functions: Vec<FunctionInfo>,
     /// The classes; the first is that of the main block.
     pub(crate) classes: Vec<ClassInfo>,
-    /// For each body, in order, its start, and its variables with their slots.
+    /// For each body of a method, function or block, in the order of the code: its first place, and
+    /// the slot and the name of each of its variables.
     pub(crate) variables: Vec<(u32, Vec<(u32, String)>)>,
     /// For each place where a task can rest, the effects of its next run.
     pub(crate) effects: FxHashMap<u32, Effects>,
-    /// For each place where a frame can continue, the slots that are dead there, in order.
+    /// For each place where a frame can continue, the slots that are dead there, sorted: they are
+    /// written before they are read.
     pub(crate) dead: FxHashMap<u32, Vec<u32>>,
     /// The places where a task may take a reference from a future: a value or an exception that
     /// refers to an object or a future.
     pub(crate) carrying: FxHashSet<u32>,
     /// The places where a message is sent whose future is used for more than waiting for its end.
     pub(crate) kept: FxHashSet<u32>,
-    /// The calls and uses of futures that fail if the object or future is `null`, and may do so.
+    /// The places of calls and of uses of futures where the object or the future may be `null`; the
+    /// instruction then fails.
     pub(crate) nulls: FxHashSet<u32>,
     /// Whether time can pass.
     pub(crate) timed: bool,
     /// The unit of time: durations are explored at its multiples (`check/times.rs`).
     pub(crate) unit: Value,
+    /// Whether times between the multiples of `unit` may lead to other results.
     pub(crate) off_grid: bool,
     /// Whether the program reads the time.
     pub(crate) asks_time: bool,
     /// Whether some step may have to wait for a condition.
     pub(crate) guarded: bool,
+    /// Whether a run of the program may be infinite.
     pub(crate) may_loop: bool,
     pub(crate) observed: Observed,
-    /// If the user has chosen one object whose scheduling varies: this object, or a class for all
-    /// its objects.
+    /// The name of the one object whose scheduling varies, or the name of a class for all its
+    /// objects. `None` means that the scheduling of all objects varies.
     pub(crate) object: Option<String>,
     pub(crate) exceptions: Exceptions,
     /// Which infinite runs count.
@@ -305,7 +326,7 @@ impl Code {
         self.off_grid
     }
 
-    /// Returns the file of a place.
+    /// Returns the start and the name of the file that contains a place in the source.
     fn file_at(&self, span: Span) -> Option<&(u32, String)> {
         let before = { self.files.iter() }.filter(|(start, _)| *start <= span.start);
         before.max_by_key(|(start, _)| *start)
@@ -329,7 +350,8 @@ impl Code {
         inside.line_column(file)
     }
 
-    /// Returns where a frame continues after the method or init block that the instruction calls.
+    /// Returns where a frame continues after the instruction `call` has called a method or an init
+    /// block.
     pub(crate) fn after_call(&self, call: u32) -> u32 {
         match self.ops[call as usize] {
             Op::New { .. } => call + 1,

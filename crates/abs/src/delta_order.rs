@@ -9,8 +9,8 @@ use crate::syntax::ast::Name;
 use crate::syntax::variability::DeltaClause;
 
 /// Returns the clauses in an order in which each clause comes after those that it names. If several
-/// clauses can be next, the first in the text is taken. If there is no such order for all clauses,
-/// returns those that can be ordered, and the delta of the first remaining clause.
+/// clauses can be next, the first in the text is taken. If the clauses wait for each other in a
+/// cycle, returns those that can be ordered, and the delta of the first of the other clauses.
 pub(crate) fn in_order<'c>(
     clauses: &[&'c DeltaClause],
 ) -> (Vec<&'c DeltaClause>, Option<&'c Name>) {

@@ -1,7 +1,7 @@
 //! Computes, for each place where a task can rest, the effects that its next run may have, on any
 //! path up to the place where it rests again. These possible effects, and not the actual ones,
-//! decide whether two steps are dependent (errata E2). They are computed once, when the program is
-//! compiled.
+//! decide whether two steps are dependent (errata E2 in docs/algorithms.md says why). They are
+//! computed once, when the program is compiled.
 //!
 //! A *run* is one step of a task. It starts where the task rests: at the start of its method, after
 //! an `await`, a `suspend` or a `get`, or at a `println` if other cogs could already notice an
@@ -24,7 +24,7 @@ pub(crate) struct Effects {
     /// The fields of other objects of the cog that it may touch: the class, the field, and whether
     /// it is written.
     pub others: Vec<(u32, u32, bool)>,
-    /// Whether it may end waiting while it keeps the cog.
+    /// Whether it may end in a rest in which the task keeps the cog.
     pub holds: bool,
     /// Whether it may end before a `println`.
     pub pauses: bool,
@@ -50,7 +50,8 @@ enum Noticed {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     pc: u32,
-    /// The class of the object, if it is not `this` of the run.
+    /// The class of the object that the code here runs on; `None` if this is the object on which
+    /// the run started, [`NEW`] if the run is creating it.
     other: Option<u32>,
     noticed: Noticed,
 }
@@ -230,7 +231,7 @@ fn keeps_future(code: &Code, pc: u32) -> bool {
     }
 }
 
-/// Returns all instructions of the methods and the init block of a class.
+/// Returns the places of all instructions of the methods and the blocks of a class.
 fn within(code: &Code, class: u32) -> Vec<u32> {
     let info = &code.classes[class as usize];
     let entries = info.methods.iter().map(|method| method.entry);
@@ -242,7 +243,8 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
     passed(code, pending)
 }
 
-/// Returns all instructions that can be reached from these, in the same methods.
+/// Returns the places of all instructions that can be reached from these without leaving their
+/// methods.
 pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     while let Some(pc) = pending.pop() {
@@ -269,7 +271,8 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     all
 }
 
-/// Whether a task may hold a cog whose first object is of this class while other tasks wait for it.
+/// For a cog whose first object is of this class: whether a task may keep the cog at rest while
+/// other tasks wait for the cog.
 fn may_hold(code: &Code, class: u32) -> bool {
     let mut classes = vec![class];
     let mut at = 0;
@@ -327,12 +330,14 @@ fn after_own_call(code: &Code, pc: u32) -> bool {
     matches!(code.ops[pc as usize - 1], Op::Sync { on: u32::MAX, .. })
 }
 
+/// The examination of one run: follows all paths from its start, and collects what they may do.
 struct Walk<'a> {
     code: &'a Code,
     class: u32,
     /// Whether a cog may have several objects.
     local: bool,
-    /// Whether the run may pass a `get`.
+    /// Whether the run has waited for a future where it started. It may then pass a `get` of this
+    /// future without resting.
     joined: bool,
     throwing: &'a Throwing,
     pending: Vec<Place>,
@@ -568,5 +573,5 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The class number of an object that is being created.
+/// Stands for the class of an object that is being created.
 const NEW: u32 = u32::MAX;

@@ -8,7 +8,9 @@
 //!
 //! | model | what a product must satisfy |
 //! |---|---|
-//! | `group allof`, `oneof`, `[l .. u]` in F | F implies all but `opt` ones, one, l to u of them |
+//! | `group allof { … }` in F | F implies all members of the group that are not marked `opt` |
+//! | `group oneof { … }` in F | F implies exactly one member |
+//! | `group [l .. u] { … }` in F | F implies l to u members |
 //! | `require: G`, `exclude: G` in F | F implies G, or not G |
 //! | `e;`, `ifin: e;` in F | F implies e |
 //! | `ifout: e;` in F | not F implies e |
@@ -23,6 +25,7 @@ use crate::syntax::variability::{
     Attribute, Constraint, Feature, FeatureExpr, FeatureGroup, FeatureNode, Range, Variability,
 };
 
+/// The value of an attribute, or of an expression in a feature model.
 #[derive(Clone, Debug, PartialEq)]
 enum FeatureValue {
     Bool(bool),
@@ -38,7 +41,7 @@ enum Undefined {
     Types(&'static str),
     /// The expression divides by 0 in this product.
     Zero,
-    /// An attribute in it has a value that was rejected, which was reported.
+    /// The expression uses an attribute whose value was rejected. This was reported already.
     Refused,
 }
 

@@ -1,12 +1,13 @@
 //! Turns a product line into one ordinary model. It works on syntax trees: it adds the methods of
-//! traits to the classes that use them, and then applies the deltas of a product in an order that
-//! the product line allows. The resulting modules are checked like any others. Their parts keep
-//! their places in the source, so messages point into deltas.
+//! traits to the classes that use them. The result is the *core*. Then it applies the deltas of a
+//! product to the core, in an order that the product line allows. The resulting modules are checked
+//! like any others. Their parts keep their places in the source, so a message about code from a
+//! delta points into the delta.
 //!
 //! | ABS | here |
 //! |---|---|
 //! | `uses T` | the methods of T become methods of the class |
-//! | `modifies m` | the method is replaced, and the old one kept under a name that no text has |
+//! | `modifies m` | the method is replaced; the old one gets a *hidden* name that no program has |
 //! | `original(…)` | a call of the method that was replaced |
 //! | `core.original(…)`, `D.original(…)` | a call of the version that the core, or D, made |
 //! | `delta D after E when F` | D is applied after E, if the product has F |
@@ -35,16 +36,18 @@ const MAX_OPENED: usize = 10_000;
 /// The name of the core of the program in `core.original()`.
 const CORE: &str = "core";
 
-/// The versions of a method, each with its origin and its current name.
+/// For each method, given by module, class and name: its versions. Each version has an origin,
+/// which is [`CORE`] or a delta, and its current name in the class.
 type Versions = FxHashMap<(String, String, String), Vec<(String, String)>>;
 
+/// The modules while traits and deltas are applied to them.
 struct Flattener<'a> {
     modules: Vec<Module>,
     variability: &'a Variability,
     versions: Versions,
-    /// Number of traits and products expanded.
+    /// How many traits and products were expanded.
     opened: usize,
-    /// Number of methods with hidden names.
+    /// How many hidden names were given; makes the next one unique.
     hidden: usize,
     mistakes: Vec<Diagnostic>,
 }
@@ -736,7 +739,8 @@ fn holds(condition: &Condition, features: &[Feature]) -> bool {
     }
 }
 
-/// Returns the value of a parameter of a delta, or the place where it is missing.
+/// Returns the value of a parameter of a delta. The error is the place where the value is missing,
+/// and a message.
 fn value(
     argument: &DeltaArgument,
     features: &[Feature],

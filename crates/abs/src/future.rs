@@ -1,12 +1,14 @@
 //! Computes the cells that a task, and all tasks that it may still start, may touch until the end
-//! of the execution. This is the paper's O (section 6.2), computed from the flow graph of the code.
+//! of the execution. This is O in section 6.2 of the paper on context-sensitive DPOR (*CDPOR* in
+//! GLOSSARY.md), computed from the flow graph of the code.
 //!
 //! The analysis follows the code through scheduling points, calls and messages. A message may reach
 //! every object whose class has a method of that name, so this part distinguishes objects only by
-//! their classes. Then the objects of these classes are collected that exist and that the task can
-//! reach: through its variables, and through the fields of objects that it can reach. Other tasks
-//! may pass further references to the task if it takes a reference from a future, or reads one from
-//! a field that some method assigns. In this case all existing objects count.
+//! their classes. Of the objects of these classes, the result has those that the task can reach
+//! now: through its variables, and through the fields of objects that it can reach. There is one
+//! exception. If the task takes a reference from a future, or reads one from a field that some
+//! method assigns, other tasks may pass further references to it. Then all existing objects of
+//! these classes count.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -22,7 +24,8 @@ use crate::heap::{Life, OUTPUT, Task};
 /// The possible effects of the code from one place on.
 #[derive(Debug, Default)]
 struct FutureEffects {
-    /// The fields: the class, the field, and whether it is written. Each field occurs once; sorted.
+    /// The fields that may be touched: the class, the field, and whether it is written. Each field
+    /// occurs once; sorted.
     fields: Vec<(u32, u32, bool)>,
     /// The classes on whose objects code may run.
     classes: Vec<u32>,
@@ -34,11 +37,11 @@ struct FutureEffects {
 /// Cached results.
 #[derive(Debug, Default)]
 pub(crate) struct Futures {
-    /// Results by class and place.
+    /// Results by the class of the object and the place in the code.
     known: RefCell<FxHashMap<(u32, u32), Arc<FutureEffects>>>,
     /// The fields, by class, that a method may set to another reference.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
-    /// The objects that a task can reach; kept to reuse the allocation.
+    /// Scratch memory for [`Machine::get_at`]; kept to reuse the allocation.
     near: RefCell<ReachableObjects>,
 }
 

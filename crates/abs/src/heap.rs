@@ -1,5 +1,6 @@
-//! The state of a running program: objects, tasks and output. Also the names of objects and tasks,
-//! which are the same in all equivalent executions.
+//! The state of a running program: objects, tasks and output. Also the table of the names of
+//! objects and tasks. An object has a number, its index in the table, which depends on the search;
+//! and a name, which is the same in all equivalent executions.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -13,8 +14,10 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectName {
     pub creator: ProcessId,
+    /// Its index among the objects of the creator; `u32::MAX` for the object of the main block.
     pub number: u32,
     pub class: u32,
+    /// The fingerprint of the name.
     pub name: Fingerprint,
     /// The first cell of the object. There is a cell for each field, then one for its cog and one
     /// for whether it is alive.
@@ -32,12 +35,15 @@ pub(crate) const CLOCK: u32 = 1;
 /// The process that lets time pass, if time can pass.
 pub(crate) const CLOCK_PROCESS: ProcessId = ProcessId(1);
 
-/// The objects and tasks that have occurred in any execution so far. They keep their numbers.
+/// The objects and tasks that have occurred in any execution so far. They keep their numbers for
+/// the whole search.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     pub tasks: ProcessTable,
     objects: Vec<ObjectName>,
+    /// The object with this creator, index and class.
     known: FxHashMap<(ProcessId, u32, u32), u32>,
+    /// How many cells have been given out; the next object gets the cells from here on.
     cells: u32,
     /// For each constructor, its rank in the order of names.
     pub ranks: Arc<[u32]>,
@@ -62,7 +68,8 @@ impl Names {
         &self.objects[number as usize]
     }
 
-    /// Returns the object with this index among those that a task creates.
+    /// Returns the number of the object with this index among those that a task creates; a new
+    /// object gets the next free number.
     pub fn intern(&mut self, creator: ProcessId, number: u32, class: u32, fields: u32) -> u32 {
         let key = (creator, number, class);
         if let Some(&known) = self.known.get(&key) {
@@ -107,6 +114,7 @@ impl Names {
 /// An object, which may not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object {
+    /// Whether it exists in the current state.
     pub there: bool,
     pub class: u32,
     /// The first object of its cog.
@@ -134,6 +142,7 @@ impl Object {
 /// The life of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Life {
+    /// It has not been created.
     Unborn,
     Alive,
     Ended,
@@ -141,15 +150,16 @@ pub(crate) enum Life {
     Thrown,
     /// An exception has ended it. The exception goes to no task.
     Failed,
+    /// It was halted, because one step made too many jumps and calls or needed too much memory.
     Lost,
 }
 
 /// A method call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
-    /// The instruction that called it, or the greatest number for the first method of a task.
+    /// The place of the instruction that called it, or `u32::MAX` for the first method of a task.
     pub call: u32,
-    /// The start and the end of its slots.
+    /// The start and the end of its slots in the stack of the task.
     pub base: u32,
     pub top: u32,
     /// The object on which it runs: `this`.
@@ -167,20 +177,20 @@ pub(crate) struct Task {
     pub object: u32,
     /// The index of its method in its object's class.
     pub method: u32,
-    /// The numbers of tasks and of objects that it has created.
+    /// How many tasks and objects it has created so far.
     pub tasks: u32,
     pub objects: u32,
-    /// Number of its steps, which is not compared between states.
+    /// How many steps it has made. States that differ only in this are equal.
     pub steps: u32,
     /// Whether the task that started it uses its future for more than waiting for its end.
     pub kept: bool,
-    /// The end of the duration that it waits for.
+    /// The time at which the duration ends that it waits for; `None` if it waits for no duration.
     pub wake: Option<Value>,
     /// The deadline of the task, if it has one.
     pub deadline: Option<Value>,
     /// Whether it is in the recovery block of its class.
     pub recovers: bool,
-    /// The result of the task, or the exception that ended the task.
+    /// The result of the task, or the exception that ended the task; `None` while it runs.
     pub result: Option<Value>,
 }
 

@@ -13,9 +13,10 @@
 //! | label ι, g ▷ s (Definition 4) | a step: its branches, and where its tasks rest ([`Trail`]) |
 //! | W and R (Definition 9) | what the segment claims |
 //!
-//! A guard is open or closed, and the branches within it do not matter, so they are not part of the
-//! path. Deviation: a label contains the tasks that the step has waited for, because a future is a
-//! value, and in a permutation it may be the future of another task.
+//! It matters only whether a guard is open or closed. So the branches that the evaluation of the
+//! guard takes are not part of the path. Deviation: a label contains the tasks that the step has
+//! waited for, because a future is a value, and in a permutation it may be the future of another
+//! task.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ impl Trail {
         self.branches.set(false);
     }
 
-    /// Records that a branch falls through, or jumps.
+    /// Records which side a branch takes: whether it falls through to the next instruction, or
+    /// jumps.
     pub fn turn(&self, pc: u32, falls_through: bool) {
         let path = self.path.get();
         self.path
@@ -114,7 +116,8 @@ impl Machine {
         }
     }
 
-    /// Adds the place where a task rests: its methods and their objects.
+    /// Adds where a task rests to a path: the instruction, the methods that the task is in, and
+    /// their objects.
     fn place(&self, process: ProcessId, path: Fingerprint) -> Fingerprint {
         let task = &self.state.tasks[process.index()];
         let path = path.then(task.life as u64).then(u64::from(task.pc));

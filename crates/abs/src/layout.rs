@@ -1,5 +1,6 @@
 //! The layout of a text, for `fmt`: indents lines and removes blanks at their ends. Everything else
-//! remains as the author wrote it.
+//! remains as the author wrote it. Only the words (tokens) of the text are needed, so a program
+//! with mistakes in its syntax can be laid out too.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -7,7 +8,8 @@ use crate::syntax::lexer::words;
 use crate::syntax::token::{Token, TokenKind};
 
 /// Indents a line by two blanks more than the line that opens the brackets around it, and by two
-/// more if it continues an earlier line. The error contains the texts that are not words of ABS.
+/// more if it continues the statement of an earlier line. The error contains the texts that are not
+/// words of ABS.
 ///
 /// ```
 /// use mazurka_abs::layout::indented;
@@ -89,14 +91,14 @@ fn in_comment(text: &str) -> bool {
     }
 }
 
-/// The state at the beginning of a line.
+/// The state of the layout at the beginning of a line.
 struct Rows<'t> {
     tokens: &'t [Token],
     /// The first word that was not processed.
     next: usize,
     /// For each open bracket, the indentation of the line that opens it.
     open: Vec<usize>,
-    /// The word before the line.
+    /// The last word before the line; `None` for the first line.
     last: Option<&'t TokenKind>,
 }
 

@@ -58,11 +58,12 @@ pub use places::StepPlace;
 pub struct Settings {
     /// Values for functions without parameters, by name: `--set n=3`.
     pub constants: Vec<(String, String)>,
-    /// Whether durations are only release points.
+    /// Whether durations take no time: `await duration(…)` only releases the cog.
     pub ignore_time: bool,
     /// The observations that are compared for determinism.
     pub observed: Observed,
-    /// If only the scheduling of one object varies: that object, or a class for all its objects.
+    /// The name of the one object whose scheduling varies, or the name of a class for all its
+    /// objects. `None` means that the scheduling of all objects varies.
     pub object: Option<String>,
     /// The product of a product line; `None` for the program without its deltas.
     pub product: Option<String>,

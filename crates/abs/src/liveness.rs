@@ -4,7 +4,7 @@
 
 use crate::code::{Code, Op};
 
-/// Sets of slots.
+/// A set of slots: one bit for each slot.
 type Row = Vec<u64>;
 
 /// Computes, for each place where a frame can rest, the slots that are dead there.

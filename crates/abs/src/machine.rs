@@ -63,7 +63,9 @@ pub(crate) struct StepUndo {
     pub process: ProcessId,
     /// The task before the step.
     pub task: Task,
+    /// The length of the undo log before the step.
     pub undo: usize,
+    /// [`Machine::unfinished`] before the step.
     pub unfinished: usize,
 }
 
@@ -112,8 +114,8 @@ pub struct Machine {
     guards: Vec<Access>,
     pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
-    /// Cached claims of tasks with one frame, by the position and the object of the task, on which
-    /// alone they depend.
+    /// Cached claims of tasks with one frame, each with its key. They depend only on where the task
+    /// rests and on its object, so these two are the key of the map.
     pub(crate) known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
     pub(crate) futures: Futures,
     /// For a machine whose steps have labels: the labels, up to the last step.
@@ -142,7 +144,7 @@ impl Machine {
         let mut object = Object::not_created();
         object.there = true;
         // The cells that some guarded step may touch. Objects are created while the program runs,
-        // so any cell may be one of these.
+        // so these may be any cells.
         let guards = if code.guarded || code.object.is_some() {
             vec![Access::ANYTHING]
         } else {
@@ -288,7 +290,7 @@ impl Machine {
         self.waits_for(process, task).is_none()
     }
 
-    /// Returns the reason why a resting task waits, or `None` if it can continue.
+    /// Returns what a resting task waits for, or `None` if it can continue.
     fn waits_for(&self, process: ProcessId, task: &Task) -> Option<Blocker> {
         let holder = self.state.objects[self.cog(task) as usize].holder;
         if let Some(holder) = holder.filter(|&holder| holder != process.0) {
@@ -698,7 +700,7 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Uses the names of tasks and objects in place of their numbers, which depend on the search.
+    /// Uses the names of tasks and objects, because their indices depend on the search.
     fn fingerprint(&self) -> Fingerprint {
         let mut all = Fingerprint::EMPTY;
         for (number, task) in self.state.tasks.iter().enumerate() {

@@ -17,7 +17,7 @@ const TOO_COSTLY: u64 = 10_000;
 /// The most arguments of a call that is cached.
 const MOST_ARGUMENTS: usize = 4;
 
-/// The number of places in the cache, a power of two.
+/// How many values the cache has room for, a power of two.
 const PLACES: usize = 64;
 
 /// A function and its arguments.
@@ -63,13 +63,13 @@ pub(crate) struct Memo {
     costly: Vec<bool>,
     /// Calls with their values and costs. A new call replaces the one at its place.
     places: Vec<Option<(Call, Value, u64)>>,
-    /// The current call, and the work left when it began.
+    /// The call whose value is being computed and will be cached, and the work left when it began.
     open: Option<(Call, u64)>,
 }
 
 impl Memo {
-    /// Returns the value of a call and its cost, if it is cached. Otherwise records the beginning
-    /// of the call, with this much work left; [`Memo::end_call`] ends it.
+    /// Returns the value of a call and its cost, if the call is cached. Otherwise records that the
+    /// call begins, with this much work left to the step; [`Memo::end_call`] ends it.
     #[inline]
     pub fn recall(&mut self, function: u32, given: &[Value], left: u64) -> Option<(Value, u64)> {
         let call = Call::new(function, given)?;

@@ -1,4 +1,6 @@
-//! Describes runs in words: which task makes a step on which object, and what tasks wait for.
+//! Describes runs in words: which task makes a step on which object, and what tasks wait for. The
+//! interpreter reports the actions of a step to a list ([`StepAction`]), and this file turns the
+//! actions into text.
 
 use std::fmt::Write;
 
@@ -16,7 +18,7 @@ use crate::step::{StepAction, resolved};
 use crate::text::{object_name, shown};
 use crate::value::Value;
 
-/// Limit on the length of texts.
+/// Limit on the characters of a quoted instruction.
 const MOST_WORDS: usize = 200;
 
 impl Machine {
@@ -108,7 +110,8 @@ impl Machine {
         }
     }
 
-    /// Returns the result or condition that a task has waited for at the start of a step, if any.
+    /// Returns the beginning of the label of a step: the task, and the future or condition that it
+    /// has waited for, if any.
     fn beginning(&self, process: ProcessId, task: &Task) -> String {
         let name = self.task_name(process);
         let before = task.pc.checked_sub(1).map(|pc| self.code.ops[pc as usize]);

@@ -1,5 +1,5 @@
 //! Machines for nets: which ABS programs can be unfolded into a net (`unfold` in mazurka_explore),
-//! and how the machine of such a program differs from that of an explorer.
+//! and how the machine that builds the net differs from the machine of an explorer.
 //!
 //! When a task comes to rest, a net stores the claims of its next step and the tasks that it waits
 //! for. An explorer computes both again in every state. A net stores them once, so they must follow
@@ -71,7 +71,7 @@ impl std::fmt::Display for NoNet {
 
 impl std::error::Error for NoNet {}
 
-/// How a machine for nets numbers cells.
+/// How a machine for nets assigns cells to fields.
 #[derive(Clone, Debug)]
 pub(crate) enum Cells {
     /// As in other machines: one for each field of an object.
@@ -80,12 +80,13 @@ pub(crate) enum Cells {
     Shared(RefCell<SharedCells>),
 }
 
-/// The numbers of the shared cells. A cog and a class get theirs when they are first needed.
+/// Which cells stand for the fields of the objects of a class in a cog. They are assigned when they
+/// are first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedCells {
     /// The first cell of each cog and class.
     first: FxHashMap<(u32, u32), u32>,
-    /// The first cell, the cog and the class, in the order of the cells.
+    /// For each cog and class, the first cell, the cog and the class, in the order of the cells.
     all: Vec<(u32, u32, u32)>,
     next: u32,
 }
@@ -292,8 +293,8 @@ impl Machine {
         }
     }
 
-    /// Replaces the accesses of a step by the cells that it may have read and those that it has
-    /// written, for the model of a stateful net. Fields of objects that the step has created are
+    /// Replaces the accesses of a step, for the model of a stateful net, by the cells that the step
+    /// may have read and those that it has written. Fields of objects that the step has created are
     /// left out, because only tasks that get the objects from this step can touch them.
     pub(crate) fn touch_for_nets(&self, reads: &Claims, event: &mut Event) {
         let claimed = |access: &Access| {

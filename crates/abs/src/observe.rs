@@ -2,7 +2,7 @@
 //! which the names of objects do not occur. The name of an object includes the task that created
 //! it, which a program cannot observe. Instead, objects are identified as follows:
 //!
-//! - an object that the main block has created, by its number;
+//! - an object that the main block has created, by its index among these objects;
 //! - any other object, by the first path to it from the objects of the main block;
 //! - an object without such a path, by its contents;
 //! - a future, by its result.
@@ -24,8 +24,8 @@ use crate::value::{Data, Value};
 const ROUNDS: usize = 4;
 
 impl Machine {
-    /// Returns the fingerprint of the observed fields of all objects, by position, and of whether
-    /// these objects are alive.
+    /// Returns the fingerprint of the observed fields of all objects and of whether these objects
+    /// are alive. Each object is identified as in the head of this file.
     pub(crate) fn observed(&self) -> Fingerprint {
         let names = self.places();
         let mut all = Fingerprint::EMPTY;
@@ -132,9 +132,9 @@ impl Machine {
     fn observed_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
         enum PendingValue {
             Value(Value),
-            /// The parts have been processed.
+            /// A value whose parts have been processed.
             Made(Arc<Data>),
-            /// The result of a task has been processed.
+            /// The future of a task whose result has been processed.
             Ended(u32),
         }
         let mut parts: FxHashMap<Fingerprint, Fingerprint> = FxHashMap::default();

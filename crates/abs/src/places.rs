@@ -1,4 +1,5 @@
-//! The places in the source where steps begin, for editors.
+//! The places in the source where steps begin, for editors: they mark these places, and show which
+//! fields a step may touch.
 
 use mazurka_diagnostics::Span;
 
@@ -10,7 +11,7 @@ use crate::effects::Effects;
 pub struct StepPlace {
     /// The method, or the statement.
     pub span: Span,
-    /// Whether the step may have to wait.
+    /// Whether the step may have to wait: it begins at an `await`, a `get` or a `duration`.
     pub waits: bool,
     /// The fields that the step may read but not write, with their class.
     pub reads: Vec<String>,

@@ -1,4 +1,7 @@
 //! Evaluates pure code: instructions that may read fields and change only the stack (`code.rs`).
+//! Calls of functions are kept in a list and not on the stack of the tool, so deep recursion in a
+//! program does not overflow it. Calls and large values cost *fuel*, which bounds the work of a
+//! step.
 
 use crate::arithmetic::{self, ArithmeticError};
 use crate::code::{Builtin, Code, Op};
@@ -25,7 +28,7 @@ pub(crate) struct Evaluator<'a> {
     pub code: &'a Code,
     pub names: &'a Names,
     pub objects: &'a [Object],
-    /// `this` and the task.
+    /// The object that is `this`, and the task.
     pub object: u32,
     pub task: u32,
     /// Records the branches taken.
@@ -38,7 +41,7 @@ pub(crate) struct Evaluator<'a> {
 /// The calls of functions: those in progress, and cached values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
-    /// The places to return to.
+    /// For each call in progress, the place to return to and the start of the caller's slots.
     open: Vec<(u32, u32)>,
     memo: Memo,
 }
@@ -58,8 +61,8 @@ pub(crate) struct Registers<'a> {
 
 impl Evaluator<'_> {
     /// Runs pure instructions up to the first instruction that is not pure, and returns its place.
-    /// On a fault, also returns the place in the method, even if a function has failed that the
-    /// method calls.
+    /// The error is the fault, and the place in the method where it occurred. If the fault is in a
+    /// function, this is the place where the method calls the function.
     pub fn run(&self, mut at: Registers<'_>) -> Result<u32, (Fault, u32)> {
         at.calls.open.clear();
         at.calls.memo.forget();

@@ -1,7 +1,7 @@
 //! Renaming, for editors.
 //!
-//! A variable is renamed within its scope. For any other declaration the types of expressions would
-//! be needed to tell which names refer to it. So all declarations with the same name are renamed
+//! A variable is renamed within its scope. To find the names that refer to any other declaration,
+//! one would need the types of expressions. So all declarations with the same name are renamed
 //! together: a class and an interface with this name, or the methods with this name in all classes.
 //! The new name must not occur in the text, so no other name can become a reference to the renamed
 //! declaration. If a reference is missed, the new text has a mistake, which the caller sees.

@@ -25,8 +25,8 @@ impl Machine {
         held.into_iter().map(lock).collect()
     }
 
-    /// Returns the variables of a task that can still matter, the outermost first. Other variables
-    /// were cleared when the task came to rest.
+    /// Returns the variables of a task that it may still read, those of the outermost method first.
+    /// The other variables were cleared when the task came to rest.
     pub(crate) fn task_locals(&self, process: ProcessId) -> Vec<Binding> {
         let mut all = Vec::new();
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {

@@ -1,5 +1,6 @@
 //! Executes one run of a task, from one place where it rests to the next: the interpreter of the
-//! instructions with effects. `pure.rs` evaluates the pure ones.
+//! instructions with effects. `pure.rs` evaluates the pure ones. Changes of the state are written
+//! to an undo log, so that the machine can go back.
 
 use std::sync::Arc;
 
@@ -20,19 +21,28 @@ const MAX_FRAMES: usize = 10_000;
 /// The data needed to undo a step, besides the task that made it.
 #[derive(Clone, Debug)]
 pub(crate) enum Undo {
+    /// The object, the field, and the value before.
     Field(u32, u32, Value),
+    /// The first object of a cog, and the task that held the cog before.
     Holder(u32, Option<u32>),
+    /// An object has died.
     Died(u32),
+    /// A task was created.
     TaskBorn(u32),
+    /// An object was created.
     ObjectBorn(u32),
+    /// A line of output was added.
     Output,
+    /// The time before.
     Clock(Value),
 }
 
 /// Why a step is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
+    /// The task has to wait.
     Blocked,
+    /// The schedule names an outcome that the step does not have.
     NoSuchOutcome,
 }
 
@@ -55,17 +65,21 @@ pub(crate) enum StepAction {
         to: Value,
     },
     Created(u32),
+    /// Sends a message, which creates this task.
     Sent {
         task: u32,
     },
+    /// Waits for the result of this task.
     Waits {
         task: u32,
     },
+    /// Takes the result of this task.
     Took {
         task: u32,
     },
     /// Waits until this time.
     Until(Value),
+    /// Releases the cog.
     Released,
     Printed(Arc<String>),
     Ended(Value),
@@ -75,6 +89,7 @@ pub(crate) enum StepAction {
 
 /// Receives the actions within a step.
 pub(crate) trait Listener {
+    /// Receives an action. It is computed only if the listener needs it.
     fn record(&mut self, action: impl FnOnce() -> StepAction);
 }
 
@@ -91,9 +106,9 @@ impl Listener for Vec<StepAction> {
 
 /// Where a run ends.
 enum RunEnd {
-    /// The task keeps the cog, at a `get` or a `println`.
+    /// The task keeps the cog, at a `get`, a `duration` or a `println` at this place.
     Holding(u32),
-    /// The task has released the cog.
+    /// The task has released the cog, at the `await` or `suspend` before this place.
     Released(u32),
     Over,
 }
@@ -115,7 +130,7 @@ pub(crate) struct Cpu<'a, L> {
     pub listener: &'a mut L,
     /// Records the path of the step.
     pub trail: Option<&'a Trail>,
-    /// For nets: the class of an object that should die, but does not.
+    /// In a machine for nets, where no object dies: the class of an object that should have died.
     pub died: Option<&'a mut Option<u32>>,
 }
 
@@ -151,7 +166,8 @@ pub(crate) fn resolved(state: &State, task: u32) -> bool {
 }
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Runs a task. Its fields are changed in place; all other changes are in the undo log.
+    /// Makes a step of the task. The changes of the task itself are not in the undo log, because
+    /// the caller has a copy of the task; all other changes are.
     pub fn run(&mut self) -> Result<(), Obstacle> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
@@ -229,7 +245,7 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
-    /// Runs pure instructions up to the first that is not pure.
+    /// Runs pure instructions up to the first that is not pure, and returns its place.
     fn pure(&mut self, pc: u32, task: &mut Task) -> Result<u32, (Fault, u32)> {
         let Some(frame) = task.frames.last() else {
             return Ok(pc);
@@ -534,7 +550,8 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
-    /// Starts a duration. The schedule chooses its time, a multiple of the unit between the bounds.
+    /// Starts a duration. If its bounds differ, the schedule chooses its length: the lower bound
+    /// plus a multiple of the unit, or the upper bound.
     fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
         let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
         let steps = steps_between(&min, &max, &self.code.unit);
@@ -551,7 +568,7 @@ impl<L: Listener> Cpu<'_, L> {
         let wake = binary(Binary::Add, &self.state.now, &chosen);
         let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
         self.listener.record(|| StepAction::Until(wake.clone()));
-        // If a guard has several durations, the one that ends last matters.
+        // If a guard has several durations, the task waits for the one that ends last.
         let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
         if !task.wake.as_ref().is_some_and(later) {
             task.wake = Some(wake.clone());

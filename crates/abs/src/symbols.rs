@@ -51,7 +51,8 @@ pub struct Symbol {
     pub span: Span,
     /// The place of the whole declaration.
     pub extent: Span,
-    /// The symbol that it is part of: the class of a method, the method of a local.
+    /// The index of the symbol that it is part of, such as the class of a method or the method of a
+    /// local; `None` at the top of the text.
     pub parent: Option<usize>,
     /// The range in which it can be mentioned by its name alone.
     pub visible: Span,
@@ -132,6 +133,8 @@ fn closing(tokens: &[Token]) -> FxHashMap<usize, usize> {
     closes
 }
 
+/// The search for declarations: the words, for each opening bracket its closing one, and what was
+/// found.
 struct Finder {
     tokens: Vec<Token>,
     closes: FxHashMap<usize, usize>,

@@ -1,5 +1,6 @@
-//! Executes exceptions: finds the handler of an exception; if there is none, ends the task and
-//! kills its object.
+//! Executes exceptions: finds the handler of an exception, from the innermost method of the task
+//! outwards, and then the recovery block of the class. If there is neither, ends the task and kills
+//! its object.
 
 use mazurka_core::{Access, MishapKind};
 
@@ -10,7 +11,8 @@ use crate::value::Value;
 impl<L: Listener> Cpu<'_, L> {
     /// Throws an exception. Returns the place of its handler, or of the recovery block of the class
     /// (for a false assertion, only if the block names this exception). Returns `None` if there is
-    /// neither: the exception has then ended the task and killed its object.
+    /// neither a handler nor such a block: the exception has then ended the task and killed its
+    /// object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
         let recovered_from = if task.recovers {
             task.stack.first().cloned()
@@ -59,8 +61,10 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    /// Executes `die`: kills `this`. If the task belongs to this object, it ends. If an object of
-    /// the same cog has called this object, the caller gets the exception.
+    /// Executes `die`: kills `this`. If the task belongs to this object, it ends, and `None` is
+    /// returned. Otherwise a method of another object of the same cog has called this object. Then
+    /// this method gets the exception, and the place of its handler is returned as by
+    /// [`throw`](Self::throw).
     pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
         let this = task.frames.last().map_or(task.object, |frame| frame.object);
         self.kill(this);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashSet;
 
-/// The head of a type.
+/// The head of a type, without its arguments: `Fut` in `Fut<Int>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
     Int,
@@ -29,6 +29,7 @@ pub(crate) enum Head {
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ty {
+    /// A head applied to arguments.
     Made(Head, Vec<Ty>),
     /// A type parameter of the declaration that is being checked.
     Parameter(u32),
@@ -83,7 +84,7 @@ pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
     /// The types for which `null` was used as a value.
     pub nulls: FxHashSet<Head>,
-    /// Number of parts of types examined for one question.
+    /// How many parts of types were examined for the current question.
     work: Cell<u32>,
     too_large: Cell<bool>,
 }
@@ -102,7 +103,8 @@ impl Unknowns {
         (0..count).map(|_| self.fresh()).collect()
     }
 
-    /// Returns the type, with its head resolved.
+    /// Returns the type; if it is an unknown type whose value was found, returns this value. Its
+    /// arguments are not resolved.
     pub fn shallow(&self, ty: &Ty) -> Ty {
         let mut ty = ty.clone();
         while let Ty::Unknown(at) = ty {

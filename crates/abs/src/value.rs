@@ -25,19 +25,22 @@ pub(crate) enum Value {
     /// A string. The double indirection keeps a value at 16 bytes.
     Text(Arc<String>),
     Null,
-    /// An object, by number; its name is in [`Names`].
+    /// An object, by its index in [`Names`].
     Object(u32),
-    /// The future of a task, by the number of its process.
+    /// The future of a task, by the index of its process.
     Future(u32),
     Data(Arc<Data>),
-    /// A function, during the evaluation of an expression.
+    /// A function, by its index, and the values that it has captured. Functions exist only during
+    /// the evaluation of an expression.
     Function(Arc<(u32, Vec<Value>)>),
 }
 
+/// A value of a data type: a constructor with its parts.
 #[derive(Debug)]
 pub(crate) struct Data {
     pub constructor: u32,
     pub parts: Vec<Value>,
+    /// The fingerprint of the whole value.
     pub print: Fingerprint,
     /// Whether it contains an object or a future.
     pub refers: bool,
@@ -137,8 +140,8 @@ impl Value {
         Value::Text(Arc::new(text.to_owned()))
     }
 
-    /// Returns a fingerprint followed by this value. Objects and futures are identified by their
-    /// names.
+    /// Returns the fingerprint `start` extended by this value. Objects and futures are identified
+    /// by their names.
     pub fn fingerprint(&self, start: Fingerprint, names: &Names) -> Fingerprint {
         let bytes = |tag: u64, bytes: &[u8]| {
             let word = |chunk: &[u8]| {

@@ -104,7 +104,7 @@ fn label(pending: &Pending) -> String {
 /// The length from which a name is written without the arguments of templates.
 const LONG_NAME: usize = 32;
 
-/// Returns a name as a label shows it: `State<Invoker<int> >::run` is `State<…>::run`, if it is long.
+/// Returns a name for a label: if it is long, `State<Invoker<int> >::run` is `State<…>::run`.
 fn without_arguments(name: &str) -> String {
     if name.len() < LONG_NAME || name.contains("operator") {
         return name.to_owned();

@@ -1,5 +1,4 @@
-//! The accesses that a step may make on any of its paths, and the condition that it may have to
-//! wait for.
+//! The accesses that a step may make on any of its paths, and what it may have to wait for.
 //!
 //! The analysis follows all paths from a mark to the end of the step, through both sides of each
 //! test. It depends only on the locals of the process, so the claims cannot change before the step
@@ -40,14 +39,14 @@ impl Claim {
     }
 }
 
-/// The condition that a step may have to wait for.
+/// What a step may have to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Nothing, or the ends of processes, which stay ended.
     Free,
     /// This lock. The step does nothing else but acquire it.
     Lock(u32),
-    /// A condition, or several obstacles.
+    /// Any other obstacle, such as a condition, or several obstacles.
     Guard {
         /// Whether the step may also wait for the end of a process.
         joins: bool,
@@ -68,8 +67,8 @@ impl NextStep {
         pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
     }
 
-    /// Returns whether the step may acquire a lock; `None` if it claims the lock only for reading,
-    /// or not at all.
+    /// Returns whether the step may acquire a lock, if it claims the lock for acquiring, releasing
+    /// or writing; `None` if it claims the lock only for reading, or not at all.
     pub fn takes(&self, lock: u32) -> Option<bool> {
         let touches = |claim: &&Claim| {
             claim.touch != Touch::Read && (claim.first..claim.first + claim.len).contains(&lock)
@@ -125,7 +124,8 @@ impl Steps {
     }
 }
 
-/// A position of the walk.
+/// A position of the walk: an instruction, the state that decides which marks the step passes there
+/// (`SwallowedMarks` in `machine.rs`), and the calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct WalkPosition {
     pc: u32,
@@ -137,7 +137,7 @@ struct WalkPosition {
     returns: Vec<u32>,
 }
 
-/// The values that are known at a position.
+/// The values that are known at a position, that is, the same on all paths to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownValues {
     /// The slots of the frames that the step has been in, the current one last.
@@ -190,7 +190,8 @@ struct ClaimWalk<'w, 'a> {
     incomplete: bool,
 }
 
-/// Returns the number of operands of an instruction that only computes a value.
+/// Returns the number of operands of an instruction that only computes a value; `None` for other
+/// instructions.
 fn operand_count(op: Op) -> Option<usize> {
     Some(match op {
         Op::Const(_) | Op::Local(_) | Op::Load(_) | Op::ArithLocals(..) => 0,

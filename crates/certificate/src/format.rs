@@ -7,7 +7,7 @@ use crate::Rejected;
 
 const MAGIC: &[u8] = b"mazurka certificate 1\n";
 
-/// The most jumps and calls of one step.
+/// The greatest limit on the jumps and calls of one step that a file can set.
 const MOST_JUMPS: u64 = 10_000_000;
 
 /// The kind of evidence.
@@ -33,7 +33,7 @@ pub struct Certificate {
     pub source: String,
     /// The settings of the program: names and values.
     pub settings: Vec<(String, String)>,
-    /// The most jumps and calls in one step.
+    /// The limit on the jumps and calls in one step.
     pub most_jumps: u64,
     /// The evidence.
     pub evidence: Vec<u8>,

@@ -80,11 +80,11 @@ pub struct Facts {
     pub failures: u64,
     /// The number of deadlocks.
     pub deadlocks: u64,
-    /// The number of classes of states in which a run may stay forever although some process should
-    /// end; 0 for a tree, which is finite.
+    /// The number of classes of states (of equal rank, see `stateful.rs`) in which a run may stay
+    /// for ever although some process should end. It is 0 for a tree, whose runs are finite.
     pub livelocks: u64,
     /// The number of temporal properties that do not hold. `None` if the evidence does not decide
-    /// them. A tree never does; a set of states does not if they mention locals.
+    /// them. A tree never decides them; a set of states does not if they mention locals.
     pub broken: Option<u64>,
     /// Whether two final states differ in observed cells.
     pub results_differ: bool,
@@ -95,12 +95,12 @@ pub struct Facts {
 pub struct MendedCertificate {
     /// The certificate with the missing parts added.
     pub certificate: Certificate,
-    /// The number of children that were missing.
+    /// The number of steps (children of nodes of the tree) that were missing.
     pub missing: u64,
-    /// The number of children that were removed, with their subtrees, because other children cover
-    /// them.
+    /// The number of steps that were removed, with the subtrees after them, because other steps
+    /// cover them.
     pub superfluous: u64,
-    /// The facts that it shows.
+    /// The facts that the certificate shows.
     pub facts: Facts,
 }
 

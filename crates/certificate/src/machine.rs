@@ -1,7 +1,9 @@
 //! A plain interpreter of the lowered program, written for clarity and not for speed.
 //!
-//! A process rests at a mark. Its step runs to the next mark that it does not swallow (see
-//! `lang/src/code/mod.rs`), on a copy of the state that is dropped if the step must wait.
+//! A process rests at a mark, a point of the code between two steps (`lang/src/code/mod.rs`). Its
+//! step runs to the next mark, except that it *swallows* marks, that is, runs on over them, for
+//! example inside an atomic block. The step runs on a copy of the state, which is dropped if the
+//! step must wait.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -70,7 +72,7 @@ impl Thread {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub cells: Vec<i64>,
-    /// The processes. Neighbouring states share those that are equal.
+    /// The processes. The state after a step shares the processes that the step has not changed.
     pub threads: Vec<Rc<Thread>>,
 }
 
@@ -149,12 +151,12 @@ impl From<Undefined> for Halt {
 const FAILURE: Halt = Halt::Mishap(Mishap::Failure);
 const NO_OPERAND: Halt = Halt::Obstacle(Obstacle::Beyond("an instruction lacks its operand"));
 
-/// A program, and the numbers of its processes.
+/// A program, and the numbers that its processes have got so far.
 pub(crate) struct Machine<'a> {
     pub flat: Flat<'a>,
     /// The number of each child process, by its parent and its index among the parent's children.
     table: HashMap<(Process, u32), Process>,
-    /// The invariants over each cell.
+    /// For each cell, the indices of the invariants that read it.
     pub watching: Vec<Vec<u32>>,
     invariants: Vec<&'a [Op]>,
     /// The most jumps and calls in one step.
@@ -399,11 +401,11 @@ struct StepInProgress<'w, 'a, 'g> {
 /// The state that decides which marks a step swallows.
 #[derive(Default)]
 struct SwallowedMarks {
-    /// Whether it swallows the next mark.
+    /// Whether the step swallows the next mark.
     open: bool,
-    /// Whether it swallows all marks up to the end of a simple statement.
+    /// Whether the step swallows all marks up to the end of a simple statement.
     merged: bool,
-    /// The number of enclosing atomic blocks, in which it swallows all marks.
+    /// The number of enclosing atomic blocks. Within them the step swallows all marks.
     atomic: u32,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A set that contains the initial state and the successors of each of its states contains every
 //! reachable state. Steps with a false `assume` are omitted, because they lead to discarded runs. A
-//! failure that counts has no such step before it, so the run up to the failure is in the set.
+//! failure that counts has no step with a false `assume` in its past, so a run up to the failure is
+//! in the set.
 //!
 //! Each state has a *rank*, and no step leads to a higher rank. So an infinite run stays in one
 //! class of equal rank from some point on. Such a run is a livelock only if a weakly fair scheduler
@@ -10,9 +11,9 @@
 //! and all of its steps leave the class.
 //!
 //! The evidence describes each state but the first by a step from an earlier state: the number of
-//! that state, the process, and the outcomes of its step. The ranks follow, and the ranks for
-//! temporal properties (`temporal.rs`). The checker computes the states, so a file cannot contain
-//! an unreachable state.
+//! that state, the process, and the outcomes of its step. After the states, it lists their ranks,
+//! and the ranks for temporal properties (`temporal.rs`). The checker computes the states, so a
+//! file cannot contain an unreachable state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -21,7 +22,7 @@ use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process,
 use crate::temporal::{Exits, Graph, is_decided};
 use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
-/// The greatest size of all states together, in numbers.
+/// Limit on the size of all states together, counted in the numbers that they store.
 const MOST_NUMBERS: usize = 1 << 28;
 
 pub(crate) fn beyond(obstacle: Obstacle) -> Rejected {
@@ -55,8 +56,8 @@ impl States {
     }
 }
 
-/// Calls `each` for the successors of a state by the next step of a process, one for each
-/// combination of choices. Returns whether the process is ready.
+/// Makes the next step of a process from a state, once for each combination of choices, and calls
+/// `each` with each resulting state. Returns whether the process is ready.
 fn for_each_successor(
     machine: &mut Machine<'_>,
     state: &State,
@@ -217,7 +218,8 @@ impl StatesCheck<'_> {
     }
 }
 
-/// Returns the initial state, and the number of failures before it; `None` if it is discarded.
+/// Returns the initial state, and the number of failures in the work before it; `None` if a false
+/// `assume` discards all runs.
 fn start(machine: &mut Machine<'_>) -> Result<Option<(State, u64)>, Rejected> {
     let (state, made) = machine.start().map_err(beyond)?;
     let discarded = made.mishaps.contains(&Mishap::Discarded);

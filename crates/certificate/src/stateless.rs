@@ -1,9 +1,9 @@
 //! The check and the construction of a tree of executions that contains every trace.
 //!
 //! `docs/proofs/certificates.md` proves that the conditions suffice. In short: T is an ordered tree
-//! of steps from the initial state. sleep(root) = ∅. Take the processes in sleep(E) and those of
-//! the children of E before p: sleep(E·p) contains those of them whose next step is independent of
-//! the step of p. T contains every trace if
+//! of steps from the initial state. sleep(root) = ∅. The candidates for sleep(E·p) are the
+//! processes in sleep(E) and the processes of the children of E before p. A candidate is in
+//! sleep(E·p) if its next step is independent of the step of p. T contains every trace if
 //!
 //! 1. every leaf has no ready process outside its sleep set;
 //! 2. (a) for each race between an event e after E and a later event e', whose step need not wait
@@ -36,7 +36,7 @@ use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, MadeStep, Mishap, Obstacle, Process, State};
 use crate::{Facts, Rejected, STEPS_PER_CHECK};
 
-/// The greatest size of the states of one run together, in numbers.
+/// Limit on the size of the states of one run together, counted in the numbers that they store.
 const MOST_NUMBERS: usize = 1 << 28;
 
 /// A child of a node: a step.
@@ -91,8 +91,8 @@ struct Event {
     spawned: Vec<Process>,
     /// The locks that the event has actually acquired or released, not only claimed.
     locks: Vec<u32>,
-    /// For each process, the number of its events that happen before this event, including this
-    /// event.
+    /// For each process, the number of its events that happen before this event. This event counts
+    /// as one of its own process.
     clock: Vec<u32>,
     discarded: bool,
 }
@@ -108,9 +108,9 @@ impl Event {
 
 impl Event {
     /// Whether a later step, which conflicts with this event, could have come before it. The step
-    /// did not have to wait, and has touched `locks`. It could not have come before if the two
-    /// conflict only in locks that the step has released and that both have actually acquired or
-    /// released.
+    /// did not have to wait, and has touched `locks`. The one case in which it could not: the two
+    /// conflict only in locks that the step has released, and both have really acquired or released
+    /// these locks.
     fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
         let is_only_claimed = |lock: u32| {
             let touched_by_both = self.locks.contains(&lock) && locks.contains(&lock);
@@ -286,7 +286,7 @@ impl Children for TreeGrower {
 /// A source that follows a recorded tree and adds the missing children.
 pub(crate) struct TreeMender<'a> {
     recorded: RecordedChildren<'a>,
-    /// The number of steps since the last recorded node.
+    /// The number of nodes on the path below the last one that the recorded tree contains.
     beyond: usize,
     /// Whether the last recorded node has no further recorded children.
     exhausted: bool,
@@ -510,7 +510,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         Ok(sleep)
     }
 
-    /// Returns the number of events of a process, and the clock after them.
+    /// Returns the number of events of a process, and the clock of the last one or, if there is
+    /// none, of the event that started the process.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
         let own = self
             .events
@@ -618,8 +619,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         }
     }
 
-    /// Returns the initials of notdep(e)·e', where e is the event at a position, and e' is a step
-    /// of a process with this clock.
+    /// Returns the initials of notdep(e)·e', where e is the event at position `at`, and e' is a
+    /// step of `process` with this clock.
     fn initials(&self, at: usize, process: Process, clock: &[u32]) -> Vec<Process> {
         let first = &self.events[at];
         let after = self.events[at + 1..].iter();

@@ -1,8 +1,8 @@
 //! Decides temporal properties on a set of states that is closed under steps (`stateful.rs`).
 //!
-//! `always e` is checked in each state. Each other property has a *goal*: e for `eventually e` and
-//! for `infinitely_often e`, f for `whenever e leads_to f`. A run violates the property if it
-//! enters the *region* of the property and stays there:
+//! `always e` is checked in each state. Each of the other properties has a *goal*: e for
+//! `eventually e` and for `infinitely_often e`, f for `whenever e leads_to f`. A run violates the
+//! property if it enters the *region* of the property and stays there:
 //!
 //! | property | region: states without the goal, in which no process has failed, and |
 //! |---|---|
@@ -31,7 +31,7 @@ use crate::stateful::{Class, beyond, components};
 pub(crate) struct Exits {
     /// The processes that are ready.
     pub ready: Vec<Process>,
-    /// The processes that make a step, each with the number of the next state. Discarded steps are
+    /// The processes that make a step, each with the index of the next state. Discarded steps are
     /// omitted.
     pub steps: Vec<(Process, u32)>,
 }
@@ -117,8 +117,8 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// Returns the number of properties that are violated, or that may be, as far as the ranks
-    /// show; `None` if there are no ranks.
+    /// Returns the number of properties that the evidence does not show to hold: those that are
+    /// violated, and those whose ranks leave it open. `None` if there are no ranks.
     pub fn broken(
         &self,
         machine: &Machine<'_>,

@@ -1,4 +1,5 @@
-//! Shows mistakes in a program, and warnings about it, in its text.
+//! Shows mistakes in a program and warnings about it: the lines of the program that each is about,
+//! with a caret below the place.
 
 use std::ops::Range;
 
@@ -113,7 +114,8 @@ impl<'a> Text<'a> {
         Self { source, lines }
     }
 
-    /// Returns the byte range of the lines of a diagnostic, and the number of the first line.
+    /// Returns the byte range of the lines that a diagnostic points at, and the number of the first
+    /// of these lines.
     fn region(&self, diagnostic: &DiagnosticRecord) -> (Range<usize>, usize) {
         let related = diagnostic.related.iter().map(|related| related.span);
         let places = diagnostic.span.into_iter().chain(related);

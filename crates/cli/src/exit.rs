@@ -27,7 +27,7 @@ pub(crate) enum Exit {
     Verified = 0,
     /// Violated; `explore`: a failure or a deadlock was found.
     Violated = 1,
-    /// A bound was hit before the answer was certain.
+    /// A bound (a limit of the search) was hit before the answer was certain.
     Inconclusive = 2,
     /// Bad input or usage.
     BadInput = 3,
@@ -47,9 +47,10 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code if two of them apply. A violation is worse than an inconclusive
-    /// answer, because it is certain. Worse than any answer is a requested file that was not
-    /// written: a script must not continue without it.
+    /// Returns the exit code of a command to which two of them apply: the worse one. A requested
+    /// file that was not written ([`BadInput`](Self::BadInput)) is worse than the answers
+    /// "verified" and "inconclusive", because a script must not continue without the file. A
+    /// violation is worse still, because it is certain.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
             Exit::Verified => 0,

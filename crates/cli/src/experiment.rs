@@ -21,7 +21,7 @@ pub(crate) struct Experiments {
     pub net: Vec<String>,
     #[serde(default)]
     pub por: Vec<String>,
-    /// How to search for states.
+    /// For `reach`: how to search the net for states.
     #[serde(default)]
     pub method: Vec<String>,
     /// Whether symbolic states with an unsatisfiable path condition are dropped.
@@ -43,10 +43,11 @@ pub(crate) struct Listed {
     pub file: String,
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
-    /// The states to search for.
+    /// For `reach`: the states to search for, each as a condition.
     #[serde(default)]
     pub property: Vec<String>,
-    /// Published figures: for each publisher a column, with a figure for each engine.
+    /// Published figures: for each publisher, a figure for each engine. Each publisher gets a
+    /// column of the table.
     #[serde(default)]
     pub published: BTreeMap<String, BTreeMap<String, toml::Value>>,
 }

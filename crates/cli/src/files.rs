@@ -11,24 +11,25 @@ use std::time::{Duration, Instant};
 use mazurka::Bound;
 use serde::Serialize;
 
-/// The maximal length of a program. A longer file is assumed to be a mistake.
+/// The maximal length of a program, in bytes. A longer file is assumed to be a mistake.
 const MOST_BYTES: u64 = 16 << 20;
 /// The maximal number of files of a model. A folder with more files is assumed to be a mistake.
 const MOST_FILES: usize = 1000;
-/// How long the program waits at its end for a file that is being saved.
+/// How long this process waits at its end for a file that is being saved.
 const MOST_WAITING: Duration = Duration::from_secs(1);
-/// Held while a file is saved.
+/// The lock that is held while a file is saved.
 static SAVING: Mutex<()> = Mutex::new(());
 /// Write errors. They are reported after the result, so that a file that cannot be written does not
 /// hide the result.
 static UNWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The files of programs that were read, by their canonical names. No result is written over them.
+/// The canonical paths of the program files that were read. No result is written over them.
 static PROGRAMS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// The maximal number of symbolic links that are followed one after the other.
 const MOST_LINKS: usize = 40;
 
-/// The maximal length of a record or a proof: a record holds whole runs, and a proof all its goals.
+/// The maximal length of a record or a proof, in bytes. It is large because a record holds whole
+/// runs, and a proof all its goals.
 const MOST_RECORD_BYTES: u64 = 1 << 30;
 
 /// Reads the text of a program.
@@ -54,8 +55,8 @@ pub(crate) fn expanded(name: &str, text: &str) -> String {
     expanded_with(name, text, &|_| None)
 }
 
-/// Does the same as [`expanded`] for an editor. `open` returns the text of a file that is open in
-/// the editor; this text is used instead of the one on the disk.
+/// Does the same as [`expanded`] for an editor. If a file is open in the editor, `open` returns its
+/// text there, which is used instead of the text on the disk.
 pub(crate) fn expanded_with(
     name: &str,
     text: &str,
@@ -108,8 +109,8 @@ pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Reads a file that a program includes. Fails if a link leads out of the program's folder, or to a
-/// file that is `known` and would be included twice.
+/// Reads a file that a program includes. Fails if a link leads out of the program's folder, or if
+/// the file is in `known`, because it would then be included twice under two names.
 fn included(
     program: &Path,
     path: &str,
@@ -211,8 +212,8 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads a proof. A proof may be large. So its text is read in pieces, and the watch may stop the
-/// reading.
+/// Reads a proof. A proof may be large. So its text is read in pieces, and `watch` is asked after
+/// each piece whether a limit was hit; it may stop the reading.
 pub(crate) fn proof<T>(
     name: &str,
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,
@@ -303,7 +304,7 @@ fn unless_read(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Replaces the contents of a file, unless they are no longer `old`.
+/// Replaces the contents of a file by `new`. Fails if the contents are no longer `old`.
 pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let shown = path.display();
     if !path.is_file() {
@@ -312,7 +313,8 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let mut changed = false;
     let written = write_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
-        // The check comes last, so that little can happen between it and the renaming.
+        // The comparison with `old` comes last, so that little time is left for another change
+        // between it and the renaming.
         file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
         if changed {
@@ -351,7 +353,7 @@ pub(crate) fn wait_for_save() {
     }
 }
 
-/// A folder for many files. The first write error is reported after the result.
+/// A folder for many files. The first write error is reported after the result of the command.
 pub(crate) struct Folder {
     path: PathBuf,
     what: &'static str,
@@ -445,8 +447,8 @@ fn write_pieces(
     })
 }
 
-/// Returns the file to which a path leads through links; the file need not exist. So a link stays,
-/// and its target is replaced.
+/// Returns the file to which a path leads through links; the file need not exist. A result is
+/// written to this file, so the links stay.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     if let Ok(target) = canonical(path) {
         return Ok(target);

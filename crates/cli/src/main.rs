@@ -1,5 +1,5 @@
-//! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is in the
-//! library.
+//! The `mazurka` command: flags, files, progress, signals and exit codes. The searches and their
+//! results are in the library, the crate `mazurka`.
 //!
 //! As WebAssembly it has only the commands of the page (docs/page.md).
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]

@@ -86,8 +86,9 @@ pub(crate) fn refusal(name: &str) -> String {
     )
 }
 
-/// The names of files beside the compiled program: which code runs outside of the exploration, the
-/// last actions of the process that runs the program, and a note that this process ended by itself.
+/// The names of files beside the compiled program. `outside` lists the code that runs outside of
+/// the exploration. `trail` has the last actions of the process that runs the program. `ended` is a
+/// note that this process ended by itself.
 const OUTSIDE: &str = "outside";
 const TRAIL: &str = "trail";
 const ENDED: &str = "ended";
@@ -95,14 +96,15 @@ const ENDED: &str = "ended";
 /// In the process that runs a program: the path of the note that it ended by itself.
 static END: OnceLock<PathBuf> = OnceLock::new();
 
-/// Writes the note that this process ends by itself. Without the note, the program has ended it.
+/// Writes the note that this process ends by itself. If the note is missing, the program has ended
+/// the process.
 pub(crate) fn note_end() {
     if let Some(file) = END.get() {
         let _noted = fs::write(file, "");
     }
 }
 
-/// The processor time that constructors may take.
+/// The processor time that the constructors of the program, which run before `main`, may take.
 const LOADING: Duration = Duration::from_secs(10);
 
 /// A watch over the start of the program. It ends this process if the program takes too long to
@@ -116,8 +118,8 @@ impl Loading {
         let (started, starts) = std::sync::mpsc::channel();
         let runner = fs::read_link("/proc/thread-self").ok();
         std::thread::spawn(move || {
-            // Tell that this thread has started. A starting thread needs the loader, which is
-            // locked while constructors run, so the program is loaded only afterwards.
+            // Report that this thread has started; only then is the program loaded. A starting
+            // thread needs the dynamic loader, which is locked while constructors run.
             let _heard = started.send(());
             while !watched.load(Ordering::SeqCst) {
                 end_without(runner.as_deref());
@@ -144,16 +146,17 @@ impl Loading {
 /// Time between two looks at the thread that runs the program.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// ESRCH, the error of reading the file of a thread that has ended in the meantime.
+/// ESRCH: the error of reading the file of a thread that ended while the file was open.
 const NO_TASK: i32 = 3;
 
-/// Ends this process if the program has ended the thread `runner` by a system call, because no
-/// other thread would notice. The process that waits for this one reports it.
+/// Ends this process if the program has ended the thread `runner` by a system call: the other
+/// threads would wait for it for ever. The process that waits for this one reports it.
 fn end_without(runner: Option<&Path>) {
     let Some(runner) = runner else { return };
     let proc = Path::new("/proc");
-    // In this file the state comes after the name, which is in brackets. If the thread has ended,
-    // it is a zombie if it was the first thread of the process; otherwise the file is gone.
+    // In this file the state of the thread comes after its name, which is in brackets. The first
+    // thread of a process becomes a zombie (`Z`) when it ends. For any other thread the file
+    // disappears.
     let ended = match fs::read_to_string(proc.join(runner).join("stat")) {
         Ok(state) => state
             .rsplit(") ")
@@ -175,11 +178,11 @@ impl Drop for Loading {
 /// The names under which a record stores the flags for native programs.
 const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
 
-/// Which results of executions are compared.
+/// Which results of executions are compared; `None` if none are.
 #[derive(Clone, Copy)]
 struct Observed<'a> {
     names: Option<&'a str>,
-    /// Whether the user named them.
+    /// Whether the user has named them, instead of the default.
     asked: bool,
 }
 
@@ -222,7 +225,7 @@ impl NativeArgs {
         Ok(args)
     }
 
-    /// Returns the flags, as a record keeps them.
+    /// Returns the flags as settings, the form in which a record stores them.
     fn set(&self, observed: Option<&str>) -> Vec<(String, String)> {
         let mut all = Vec::new();
         let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
@@ -461,7 +464,8 @@ fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String 
     )
 }
 
-/// Returns a sentence about the last step that the process with the program was making.
+/// Returns a sentence about the step in which the process that ran the program has ended: it is the
+/// last step of the schedule `left`. Empty if there is no schedule.
 fn last_step(names: &[&str], left: Option<Schedule>) -> String {
     let files = names.join(" ");
     left.map_or(String::new(), |schedule| {

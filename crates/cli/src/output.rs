@@ -20,7 +20,7 @@ pub(crate) fn width() -> Option<usize> {
     width.map(|width| width.max(NARROWEST))
 }
 
-/// Returns the width in the environment.
+/// Returns the width that the environment variable `COLUMNS` sets, if it does.
 fn columns() -> Option<usize> {
     let given = std::env::var("COLUMNS").ok();
     let given = given.and_then(|columns| columns.trim().parse::<usize>().ok());
@@ -71,7 +71,7 @@ pub(crate) fn try_print(text: &str) -> io::Result<()> {
     write_all(&mut anstream::stdout().lock(), &harmless(text))
 }
 
-/// Writes a result unchanged.
+/// Writes a result unchanged, for example JSON for another program.
 pub(crate) fn print_raw(text: &str, exit: Exit) -> Exit {
     written(write_all(&mut io::stdout().lock(), text), exit)
 }

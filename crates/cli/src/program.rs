@@ -50,8 +50,8 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    /// Returns the settings. The flags for ABS are settings too, with names that no constant can
-    /// have.
+    /// Returns the settings: the values of constants, and the flags for ABS, whose names begin with
+    /// `@`, as no constant does.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let mut all = self.set.clone();
         if self.ignore_time {
@@ -116,7 +116,7 @@ impl ProgramArgs {
         Sources::read(&names)
     }
 
-    /// Loads a program without unknown values.
+    /// Loads a program, and refuses it if it has unknown values.
     pub(crate) fn load_known(&self) -> Result<Program, Refusal> {
         let sources = self.sources()?;
         let program = sources.load(&self.settings())?;
@@ -129,7 +129,7 @@ impl ProgramArgs {
 
 /// The text of a program, joined from one or more files.
 pub(crate) struct Sources {
-    /// The names of all files.
+    /// The names of all files, joined.
     name: String,
     text: String,
     /// The name of each file, and its start in the text.
@@ -137,7 +137,8 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Reads files and folders, also by their joined names in a record.
+    /// Reads files and folders. A name may also be the joined names of several files, as a record
+    /// stores them.
     pub(crate) fn read(names: &[&str]) -> Result<Self, String> {
         let names: Vec<&str> = names
             .iter()

@@ -9,7 +9,7 @@ use crate::{output, watch};
 #[cfg(not(target_family = "wasm"))]
 use bar::bar;
 
-/// The time between two lines.
+/// The least time between two written lines.
 const BETWEEN_LINES: Duration = Duration::from_millis(500);
 
 /// Set if progress is written line by line.
@@ -30,7 +30,7 @@ pub(crate) enum ProgressLine {
 }
 
 impl ProgressLine {
-    /// Returns the line to use, if any.
+    /// Returns where to show progress; `None` if it should not be shown.
     pub(crate) fn wanted(quiet: bool) -> Option<Self> {
         if quiet {
             return None;

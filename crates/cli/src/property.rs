@@ -24,7 +24,8 @@ impl PropertyArgs {
             .contains(Kind::Nondeterminism)
     }
 
-    /// Sets the options by these names; refuses a name that the program does not have.
+    /// Sets which violations count, by the names that the flags give; refuses a name that the
+    /// program does not have.
     pub(crate) fn apply(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
         if self.property.is_empty() {
             return Ok(());

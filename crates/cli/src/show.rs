@@ -80,7 +80,7 @@ impl Format {
         }
     }
 
-    /// Whether the format shows something that the text and the record leave out.
+    /// Whether the format has pictures, which show what the text and the record leave out.
     pub(crate) fn is_picture(self) -> bool {
         matches!(self, Self::Dot | Self::Svg | Self::Html | Self::Chart)
     }
@@ -232,8 +232,8 @@ pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
     })
 }
 
-/// Renders mistakes for other programs; `None` if the format is for people or cannot represent
-/// them.
+/// Renders the mistakes of a program in a format of other tools. Returns `None` if the format is
+/// for people, or cannot represent mistakes.
 pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> Option<String> {
     match format {
         _ if !format.is_here() => None,
@@ -296,7 +296,7 @@ pub(crate) fn show_evidence(
     )
 }
 
-/// Shows a result. JSON is made from it directly; `render` makes the text and the pictures that the
+/// Shows a result. JSON is made directly from `result`; `render` makes every other format that the
 /// command offers.
 pub(crate) fn show(
     result: &impl Serialize,

@@ -1,7 +1,7 @@
 //! A list of models with their expected verdicts: `mazurka.toml`.
 //!
-//! It is pure data: files, settings, limits and verdicts. No key runs a command, compiles C, or
-//! names a file outside of the folder.
+//! The list is pure data: files, settings, limits and verdicts. No key runs a command, compiles C,
+//! or names a file outside of the folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,7 +61,7 @@ pub(crate) struct Verdicts {
     pub verdict: BTreeMap<String, String>,
 }
 
-/// The expected result of a model: a verdict, and perhaps the kind of violation.
+/// The expected result of a model: a verdict, and the kind of violation; `None` accepts any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Expected {
     pub verdict: Verdict,
@@ -74,7 +74,7 @@ impl Expected {
         self.verdict == found.verdict && (self.kind.is_none() || self.kind == found.kind)
     }
 
-    /// `verified`, `violated`, `violated: deadlock`
+    /// Parses a verdict with perhaps a kind: `verified`, `violated`, `violated: deadlock`.
     fn parse(text: &str) -> Result<Self, String> {
         let (verdict, kind) = match text.split_once(':') {
             Some((verdict, kind)) => (verdict.trim(), Some(kind.trim())),
@@ -137,7 +137,8 @@ impl Suite {
         }
     }
 
-    /// Returns the models with their flags and expected results.
+    /// Returns the models with their flags and expected results. `apart` has the verdicts of a
+    /// separate file, if there is one.
     pub(crate) fn cases(&self, apart: Option<&Verdicts>) -> Result<Vec<Case>, String> {
         let mut all: Vec<Case> = Vec::new();
         for model in &self.models {

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// interrupted by limits.
 const MOST_LOCAL: u64 = 20_000_000;
 
-/// `NAME=VALUE`
+/// Parses `NAME=VALUE`.
 pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
@@ -16,7 +16,7 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// `NAME=VALUES`: one value, several separated by commas, or a range whose end is excluded.
+/// Parses `NAME=VALUES`: one value, several separated by commas, or a range whose end is excluded.
 pub(crate) fn settings(text: &str) -> Result<(String, Vec<String>), String> {
     let (name, values) = setting(text)?;
     let range = values.split_once("..");
@@ -43,7 +43,7 @@ pub(crate) fn settings(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
-/// Returns an input and its value: `0#0=5`, `0.1#2=true`
+/// Parses an input and its value: `0#0=5`, `0.1#2=true`.
 pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
     let hint = || {
         "write PROCESS#NUMBER=VALUE, such as 0#0=5 or 0.1#2=true, or VARIABLE=VALUE for an initial value"
@@ -83,7 +83,7 @@ pub(crate) fn local(text: &str) -> Result<u64, String> {
     }
 }
 
-/// `10`, `0.5`, `500ms`, `10s`, `2m`, `1h`
+/// Parses a time: `10` and `0.5` are seconds; `500ms`, `10s`, `2m`, `1h`.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let hint =
         || "write seconds, or a number with ms, s, m or h, such as 0.5, 10s or 2m".to_owned();
@@ -102,7 +102,8 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * factor).map_err(|_| hint())
 }
 
-/// `1048576`, `512K`, `512M`, `2G`, also `2GB` and `2GiB`
+/// Parses a size, in bytes unless it has a unit: `1048576`, `512K`, `512M`, `2G`. `2GB` and `2GiB`
+/// mean the same as `2G`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let hint = || "write bytes, or a number with K, M, G or T, such as 512M or 2G".to_owned();
     let split = text

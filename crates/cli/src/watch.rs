@@ -16,29 +16,30 @@ use crate::native;
 use crate::output;
 use crate::progress::ProgressLine;
 
-/// The time between two checks: measuring the memory costs microseconds, and the display needs no
-/// faster updates.
+/// The time between two checks by the search. Measuring the memory costs microseconds, and the
+/// display needs no faster updates.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// A search that ends sooner shows no progress.
 const BEFORE_PROGRESS: Duration = Duration::from_millis(500);
 
-/// The time between two measurements of the memory by the guard: in general, and when less than a
-/// fifth of the limit is left. A search may take a gigabyte in a second.
+/// The time between two measurements of the memory by the guard. The second, shorter time holds
+/// when less than a fifth of the limit is left, because a search may take a gigabyte in a second.
 const GUARD_INTERVAL: Duration = Duration::from_millis(20);
 const GUARD_INTERVAL_NEAR_LIMIT: Duration = Duration::from_millis(2);
-/// The time that a search may take to stop and report its findings. On a busy computer it gets
-/// more: until it has used `STOP_WORK` of processor time, but at most `MOST_STOP_TIME`.
+/// The time that a search may take to stop and report its findings, after Ctrl-C. On a busy
+/// computer this may be too little. So the search gets more time until it has used `STOP_WORK` of
+/// processor time, but at most `MOST_STOP_TIME`.
 const STOP_TIME: Duration = Duration::from_millis(900);
 const STOP_WORK: Duration = Duration::from_millis(500);
 const MOST_STOP_TIME: Duration = Duration::from_secs(10);
 /// The additional memory that a search may use after it hit the limit, to report its findings: a
 /// twelfth of the limit, and at least this.
 const ALLOWANCE: u64 = 16 << 20;
-/// The further memory that may be used while the search has not noticed the limit yet, and during
-/// the report: as much as the limit, but at most this.
+/// Memory in addition to `ALLOWANCE` that may be used while the search has not noticed the limit
+/// yet, and during the report: as much as the limit itself, but at most this.
 const MOST_FOR_REPORT: u64 = 64 << 20;
-/// How long a search may exceed the limit before it must notice this. A table may grow by half at
-/// once.
+/// How long a search may exceed the memory limit before it must notice this. It may exceed the
+/// limit suddenly, because a table grows by half at once.
 const MOST_EXCESS_TIME: Duration = Duration::from_millis(100);
 
 /// Signals within this time after the first count as one request. `timeout` signals the program and
@@ -56,7 +57,7 @@ static MOST_USED: AtomicU64 = AtomicU64::new(0);
 static FULL: AtomicBool = AtomicBool::new(false);
 /// Set while the result of a finished search is being reported.
 static REPORTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-/// Set together with `INTERRUPTED` or `FULL`: all work must stop.
+/// Set whenever `INTERRUPTED` or `FULL` is set: all work must stop.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Set while the program only waits for a line of input.
@@ -90,7 +91,7 @@ pub(crate) fn memory_exceeded() -> bool {
     FULL.load(Ordering::SeqCst)
 }
 
-/// Returns the flag that is set when all work must end, including that of a solver or a long step.
+/// Returns the flag that is set when all work must end. Solvers and long steps look at it too.
 pub(crate) fn stop() -> Arc<AtomicBool> {
     Arc::clone(&STOP)
 }
@@ -100,7 +101,7 @@ pub(crate) fn reporting() -> Arc<AtomicBool> {
     Arc::clone(&REPORTING)
 }
 
-/// Sets the flag of a reason for stopping, and stops all work.
+/// Sets `why`, the flag of a reason for stopping, and stops all work.
 fn stop_for(why: &AtomicBool) {
     why.store(true, Ordering::SeqCst);
     STOP.store(true, Ordering::SeqCst);
@@ -127,8 +128,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch a search: from now on, Ctrl-C stops the search, and a later second one ends
-    /// the program. Fails if the memory limit cannot be enforced.
+    /// Starts to watch a search: from now on, Ctrl-C stops the search, and a second Ctrl-C ends the
+    /// program. Fails if the memory limit cannot be enforced.
     fn new(memory: Option<u64>, quiet: bool) -> Result<Self, String> {
         if memory.is_some() && used().is_none() {
             let refusal =
@@ -210,7 +211,8 @@ fn listen() {
 /// The worker processes that exist.
 static WORKERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Processes that do the work of this process. Every Ctrl-C that arrives here is passed on to them.
+/// Processes that do the work of this process. Every Ctrl-C that this process gets is passed on to
+/// them.
 pub(crate) struct Workers(());
 
 impl Workers {
@@ -400,7 +402,8 @@ fn memory_in_use() -> Option<u64> {
     Some(memory_stats::memory_stats()?.physical_mem as u64)
 }
 
-/// WebAssembly never frees memory; a page has 64 KB.
+/// Returns the size of the WebAssembly memory, which never shrinks. It is counted in pages of 64
+/// KB.
 #[cfg(target_family = "wasm")]
 fn memory_in_use() -> Option<u64> {
     Some((core::arch::wasm32::memory_size::<0>() as u64) << 16)

@@ -1,6 +1,6 @@
 //! The coordinator of a search: starts the search, supervises it, and adds up the results. It reads
-//! the results in the order of their numbers in the ledger, so the server need not remember what it
-//! has read.
+//! the results in the order in which they were written, by their sequence numbers. So it knows
+//! itself which results it has read, and the server need not remember this.
 //!
 //! At intervals the coordinator compares the parts without a result with the queue. If the order of
 //! such a part is not in the queue, the order was lost, and the coordinator sends it again. It
@@ -29,7 +29,7 @@ const RESULT_INTERVAL: Duration = Duration::from_millis(100);
 const LOST_ORDER_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause after an error of the server.
 const ERROR_PAUSE: Duration = Duration::from_millis(300);
-/// Maximum number of results in one request.
+/// Maximum number of results that are requested at the same time, when the results are added.
 const MOST_RESULTS: usize = 32;
 /// Time limit for adding results after the search was stopped.
 const PARTIAL_SUM_TIME: Duration = Duration::from_millis(600);
@@ -55,7 +55,7 @@ pub enum Ended {
     Failed(Vec<String>),
 }
 
-/// Runs a search until it is complete or the caller stops it.
+/// Runs a search until it is complete, the caller stops it, or a part has failed too often.
 pub fn coordinate(
     server: &Server,
     search: &Search<'_>,
@@ -138,16 +138,20 @@ async fn work_once<'a>(
     done
 }
 
+/// The state of the coordination: the known tree of parts, and how far the ledger was read.
 struct Coordinator<'a> {
     connection: &'a Connection,
     id: &'a SearchId,
     ledger: Ledger,
     queue: Queue,
     tree: Tree,
-    /// The numbers after the last known result and the last known failure.
+    /// The sequence numbers of the last known result and of the last known failure in the ledger; 0
+    /// if there is none.
     results: u64,
     failures: u64,
+    /// For each part that has failed, the reasons so far.
     failed: HashMap<PartPath, Vec<String>>,
+    /// For each part, how often this coordinator has sent its order.
     attempts: HashMap<PartPath, u32>,
     /// Time of the last search for lost orders; `None` if one is due.
     searched: Option<Instant>,
@@ -240,8 +244,8 @@ impl<'a> Coordinator<'a> {
         Some(why)
     }
 
-    /// Records a result, and those results of its children that arrived before it. Returns whether
-    /// the result is valid.
+    /// Records a result, and those results of the part's children that arrived before it. Returns
+    /// whether all of them are valid.
     async fn record_result(
         &mut self,
         path: PartPath,
@@ -285,7 +289,7 @@ impl<'a> Coordinator<'a> {
         Ok(good)
     }
 
-    /// Sends the orders again that are neither in the queue nor done.
+    /// Sends the orders of the open parts that are not in the queue.
     async fn send_lost(&mut self, plan: &dyn Plan) -> Result<(), Error> {
         if !self.ledger.exists(self.connection, self.id).await? {
             return Err(Error::Gone);
@@ -323,7 +327,8 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    /// Returns the orders for the children of a part. If its result is lost, reopens the part.
+    /// Returns the orders for the children of a part. If the result of the part is lost, reopens
+    /// the part and returns `None`.
     async fn orders_of(
         &mut self,
         path: &PartPath,
@@ -339,8 +344,8 @@ impl<'a> Coordinator<'a> {
         Ok(orders)
     }
 
-    /// Adds all results, in the order of the tree. If one is missing or damaged, adds nothing and
-    /// reopens its part.
+    /// Adds all results, in the order of the tree. If one is missing or damaged, reopens its part
+    /// and returns false; the sum is then not used.
     async fn add_all(&mut self, plan: &mut dyn Plan) -> Result<bool, Error> {
         plan.clear();
         let bad = self.add(plan, None).await?;
@@ -353,7 +358,8 @@ impl<'a> Coordinator<'a> {
         Ok(true)
     }
 
-    /// Adds results until the time limit. Returns the first invalid one.
+    /// Adds results, until a time if one is given. Returns the part of the first invalid result,
+    /// and the reason.
     async fn add(
         &mut self,
         plan: &mut dyn Plan,

@@ -33,7 +33,7 @@ pub(crate) fn checksum(bytes: &[u8]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultHead {
-    /// The checksum of the order.
+    /// The checksum of the order to which this is the result.
     #[serde(rename = "of")]
     pub order: String,
     /// The checksum of the body, and its size.
@@ -74,7 +74,7 @@ impl ResultHead {
     }
 }
 
-/// An entry of the ledger.
+/// An entry of the ledger, with its sequence number: the server numbers all writes.
 pub(crate) struct LedgerEntry {
     pub sequence: u64,
     pub path: PartPath,
@@ -159,13 +159,14 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Returns the creation time, which distinguishes this ledger from others of the same name.
+    /// Returns the creation time of the ledger, which identifies a *run* of the search: a cancelled
+    /// search may be started again with the same name, and gets another ledger.
     pub fn run(&self) -> String {
         let created = self.store.stream.cached_info().created;
         format!("{created:?}").replace(' ', "")
     }
 
-    /// Whether the ledger still exists.
+    /// Whether this ledger still exists, and was not replaced by that of another run.
     pub async fn exists(&self, connection: &Connection, id: &SearchId) -> Result<bool, Error> {
         match Self::open(connection, id).await {
             Ok(now) => Ok(now.run() == self.run()),
@@ -286,7 +287,8 @@ impl Ledger {
         removed.map_err(Error::server)
     }
 
-    /// Records that a worker could not explore a part, and the reason.
+    /// Records that a worker could not explore a part, and the reason. `by` distinguishes the
+    /// failures of one part.
     pub async fn put_failure(&self, path: &PartPath, by: &str, why: &str) -> Result<(), Error> {
         let why: String = why.chars().take(MOST_REASON).collect();
         let key = format!("failed.{path}.{by}");
@@ -294,13 +296,13 @@ impl Ledger {
         written.map(|_| ()).map_err(Error::server)
     }
 
-    /// Returns the next result with at least this number.
+    /// Returns the first result with at least this sequence number; `None` if there is none yet.
     pub async fn next_result(&self, from: u64) -> Result<Option<LedgerEntry>, Error> {
         self.next("head.", from, PartPath::parse).await
     }
 
-    /// Returns the next failure with at least this number. The last token of its key is the name of
-    /// the worker.
+    /// Returns the first failure with at least this sequence number. The end of its key, after the
+    /// last dot, is the `by` of [`put_failure`](Self::put_failure).
     pub async fn next_failure(&self, from: u64) -> Result<Option<LedgerEntry>, Error> {
         let path = |key: &str| PartPath::parse(key.rsplit_once('.')?.0);
         self.next("failed.", from, path).await
@@ -333,13 +335,13 @@ impl Ledger {
                         value: message.payload.to_vec(),
                     }));
                 }
-                // Skip a key that this crate has not made.
+                // The key is not one of this crate: skip it.
                 None => from = message.sequence + 1,
             }
         }
     }
 
-    /// Returns the number of results.
+    /// Returns how many results the ledger has.
     pub async fn results(&self) -> Result<u64, Error> {
         use futures_util::StreamExt;
         let filter = format!("$KV.{}.head.>", self.store.name);
@@ -353,12 +355,12 @@ impl Ledger {
         Ok(results)
     }
 
-    /// Returns its size on the server, in bytes.
+    /// Returns the size of the ledger on the server, in bytes.
     pub fn bytes(&self) -> u64 {
         self.store.stream.cached_info().state.bytes
     }
 
-    /// Deletes the ledger and the orders of a search from the server.
+    /// Deletes the ledger of a search from the server.
     pub async fn delete(connection: &Connection, id: &SearchId) -> Result<(), Error> {
         let deleted = connection.context.delete_key_value(id.bucket()).await;
         deleted.map(|_| ()).map_err(Error::server)

@@ -5,10 +5,11 @@
 //! part of an order, and [`Plan`], which interprets the results. For this crate, jobs, orders and
 //! results are bytes.
 //!
-//! The *id* of a *search* is a fingerprint of its job. Its parts form a tree: the whole search is
-//! part `0`, its children are `0.0`, `0.1` and so on. A part either has a result or is cut into
-//! children. Which of the two, and with what contents, depends only on its order. So it does not
-//! matter which worker explores the part, or how often.
+//! A *search* has a *job*: what is explored, for example a program with options. The *id* of the
+//! search is a fingerprint of its job. Its parts form a tree: the whole search is part `0`, its
+//! children are `0.0`, `0.1` and so on. A part either has a result or is cut into children. Whether
+//! it is cut, and what its result contains, depends only on its *order*, the message that describes
+//! the part. So it does not matter which worker explores the part, or how often.
 //!
 //! The server stores
 //!
@@ -52,7 +53,7 @@ pub(crate) const EXTENSION: Duration = Duration::from_millis(1500);
 /// Maximum number of deliveries of an order. After that it counts as failed, because it probably
 /// crashes its workers.
 pub(crate) const MOST_DELIVERIES: i64 = 8;
-/// A search ends after this number of failures of one part.
+/// A search ends after this many failures of one part.
 pub(crate) const MOST_FAILURES: usize = 3;
 /// Maximum size of an order.
 pub(crate) const MOST_ORDER_BYTES: usize = 512 << 10;
@@ -61,7 +62,7 @@ pub(crate) const MOST_RESULT_BYTES: u64 = 1 << 30;
 /// Time limit of a worker for delivering a result.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The reason why an operation failed.
+/// Why an operation has failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The server cannot be reached.
@@ -106,7 +107,8 @@ impl Error {
 
 /// The worker's part of a search, which the caller implements.
 pub trait Work: Send + Sync + 'static {
-    /// Explores the part of an order. It blocks, and checks the flag of the task regularly.
+    /// Explores the part of an order, and returns when this is done. The implementation must check
+    /// regularly whether [`Task::stop`] is set.
     fn explore(&self, task: &Task<'_>) -> Result<PartResult, Failure>;
 
     /// Whether the worker should end.
@@ -139,7 +141,7 @@ pub struct PartResult {
     pub executions: u64,
 }
 
-/// The reason why an order has no result.
+/// Why an order has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The exploration was stopped.

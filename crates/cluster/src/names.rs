@@ -15,7 +15,7 @@ pub(crate) const WORKERS: &str = "mazurka-workers";
 /// The prefix of the names of ledgers.
 pub(crate) const LEDGER: &str = "mazurka-";
 
-/// Maximum depth of a part, and maximum number of its children.
+/// Maximum depth of a part in the tree, and maximum number of the children of a part.
 const MOST_DEPTH: usize = 100;
 const MOST_CHILDREN: u32 = 1 << 20;
 
@@ -48,7 +48,7 @@ impl SearchId {
         format!("{LEDGER}{self}")
     }
 
-    /// Returns the subjects of all its orders.
+    /// Returns the subject, with a wildcard, that matches all orders of this search.
     pub fn orders(&self) -> String {
         format!("mazurka.orders.{self}.>")
     }

@@ -21,7 +21,7 @@ const DUPLICATES: Duration = Duration::from_secs(120);
 /// and 1000, are fewer than the cores of a cluster.
 const MOST_WAITING: i64 = 16_384;
 const MOST_IN_PROGRESS: i64 = 65_536;
-/// Maximum number of unacknowledged messages to the server.
+/// Maximum number of sent messages that the server has not acknowledged yet.
 const MOST_UNACKNOWLEDGED: usize = 64;
 
 /// The queue of orders.
@@ -64,8 +64,8 @@ impl Queue {
         consumer.map_err(Error::server)
     }
 
-    /// Sends orders. The server drops an order that was already sent in the same run of the search
-    /// with the same number of the attempt.
+    /// Sends orders. The server drops an order for a part if one was already sent in the same run
+    /// of the search ([`Ledger::run`](crate::ledger::Ledger::run)) and the same attempt.
     pub async fn send(
         &self,
         id: &SearchId,

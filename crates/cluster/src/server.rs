@@ -77,7 +77,8 @@ impl Server {
         Ok(options)
     }
 
-    /// Connects, with retries. `over` tells whether to stop trying.
+    /// Connects, with retries. It stops trying when `over` returns true or the time limit is
+    /// reached.
     pub(crate) async fn connect(
         &self,
         over: &mut dyn FnMut() -> bool,
@@ -110,14 +111,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Returns the maximum size of the content of a message: some bytes are reserved for headers.
+    /// Returns the maximum size of the content of a message, in bytes. It is less than the maximum
+    /// of the server, because the headers need some space.
     pub fn most_bytes(&self) -> usize {
         let most = self.client.server_info().max_payload;
         most.saturating_sub(4 << 10).max(1 << 10)
     }
 }
 
-/// Runs a future to its end on a runtime of its own.
+/// Runs a future to its end on a new runtime, which can run this many blocking tasks at once.
 pub(crate) fn block_on<T>(
     threads: usize,
     work: impl Future<Output = Result<T, Error>>,

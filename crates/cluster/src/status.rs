@@ -37,7 +37,7 @@ pub struct SearchStatus {
     pub done: u64,
     /// Number of orders that wait or are in progress.
     pub queued: u64,
-    /// The size of its ledger.
+    /// The size of its ledger, in bytes.
     pub bytes: u64,
 }
 
@@ -46,11 +46,11 @@ pub struct SearchStatus {
 pub struct WorkerStatus {
     /// Its name.
     pub name: String,
-    /// Maximum number of parts in parallel.
+    /// Maximum number of parts that it explores in parallel.
     pub jobs: usize,
     /// Number of parts in progress.
     pub busy: usize,
-    /// Number of parts since the start of the worker.
+    /// Number of parts that it has explored or cut since its start.
     pub done: u64,
 }
 

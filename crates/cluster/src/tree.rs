@@ -35,7 +35,7 @@ impl Tree {
         tree
     }
 
-    /// Adds a part. Returns whether it already has a result.
+    /// Adds a part, if it is not known. Returns whether its result has arrived before.
     fn add(&mut self, path: PartPath, order: &[u8]) -> bool {
         if self.orders.contains_key(&path) {
             return false;
@@ -46,8 +46,8 @@ impl Tree {
         early
     }
 
-    /// Returns the checksum of the order of a part, if the part is known. Otherwise records that
-    /// the part has a result.
+    /// Called with the path of a result that has arrived. Returns the checksum of the order of the
+    /// part, if the part is known. Otherwise records that the result has arrived early.
     pub fn order_of(&mut self, path: &PartPath) -> Option<&String> {
         if !self.orders.contains_key(path) {
             self.early.insert(path.clone());
@@ -59,7 +59,8 @@ impl Tree {
         self.done.contains_key(path)
     }
 
-    /// Records the result of a part. Returns the children that also have a result.
+    /// Records the result of a part, and adds its children. Returns the children whose results
+    /// arrived early.
     pub fn complete(
         &mut self,
         path: &PartPath,

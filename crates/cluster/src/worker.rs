@@ -2,8 +2,8 @@
 //!
 //! The order of its actions makes crashes harmless. If a part was cut, the worker first sends the
 //! orders for the children. Then it writes the result, and at last it acknowledges the order. If it
-//! crashes before that, another worker gets the order; this worker does not explore the part again
-//! if the result already exists.
+//! crashes before the acknowledgement, another worker gets the order. If the result already exists,
+//! the other worker does not explore the part again.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,15 +22,15 @@ use crate::{
     EXTENSION, Error, Failure, MOST_DELIVERIES, MOST_ORDER_BYTES, PATIENCE, PartResult, Task, Work,
 };
 
-/// Time limit of the server for finding an order.
+/// How long the server waits for an order when a worker asks for one.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Additional time limit for the answer of the server.
+/// How long its answer may take in addition.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause after an error of the server.
 const ERROR_PAUSE: Duration = Duration::from_millis(300);
 /// Time between two checks whether the worker should end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Time limit for stopping the parts.
+/// How long the parts in progress may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(700);
 /// Time between two announcements of the worker.
 const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(4);
@@ -86,7 +86,7 @@ pub fn work(server: &Server, settings: &WorkerSettings, work: Arc<dyn Work>) -> 
     })
 }
 
-/// The data that the slots of a worker share.
+/// The data that the slots of a worker share. A slot takes one order at a time.
 struct WorkerState {
     connection: Connection,
     name: String,
@@ -97,7 +97,7 @@ struct WorkerState {
     over: AtomicBool,
     /// The last time when a part was in progress.
     last: Mutex<Instant>,
-    /// The last job read.
+    /// The job that was read last.
     job: Mutex<Option<CachedJob>>,
 }
 
@@ -109,7 +109,7 @@ struct Order {
     message: Message,
     id: SearchId,
     path: PartPath,
-    /// The checksum of the message.
+    /// The checksum of the order itself, the content of the message.
     checksum: String,
     ledger: Ledger,
 }
@@ -146,7 +146,8 @@ impl WorkerState {
         }
     }
 
-    /// Returns the next order, if one arrives in time.
+    /// Returns the next order, with the queue that it comes from; `None` if none arrives in time.
+    /// `source` caches the queue and its consumer.
     async fn take(
         &self,
         source: &mut Option<(Queue, Consumer<pull::Config>)>,
@@ -213,7 +214,8 @@ impl WorkerState {
         often.then(|| format!("{MOST_DELIVERIES} workers received it, but none has answered"))
     }
 
-    /// Returns the job of an order; caches the last one.
+    /// Returns the job of the search to which an order belongs; caches the last one. Returns `None`
+    /// if the ledger has no job.
     async fn job(&self, order: &Order) -> Result<Option<Arc<Vec<u8>>>, Error> {
         let run = order.ledger.run();
         {

@@ -4,18 +4,18 @@
 //! claims conflict (see [`dependent`](crate::dependent)).
 
 /// How a cell is accessed. Cells of variables are read and written, cells of locks acquired and
-/// released, cells of invariants only written.
+/// released, cells that stand for invariants only written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
     /// Commutes with other reads.
     Read,
     /// Conflicts with every other access to the cell.
     Write,
-    /// Takes a lock. It conflicts with every access to the lock; two acquisitions are a reversible
-    /// race.
+    /// Takes a lock. It conflicts with every access to the lock. Only the race of two acquisitions
+    /// of a lock can be reversed.
     Acquire,
-    /// Releases a lock. It conflicts with every access to the lock, but that is never a reversible
-    /// race.
+    /// Releases a lock. It conflicts with every access to the lock, but a race between a release
+    /// and another access cannot be reversed.
     Release,
 }
 
@@ -70,7 +70,7 @@ impl Access {
         Self { len, ..self }
     }
 
-    /// Whether the access is not a read.
+    /// Whether the access is of any other kind than a read.
     #[inline]
     pub fn writes(self) -> bool {
         self.kind != AccessKind::Read

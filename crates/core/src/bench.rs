@@ -11,7 +11,7 @@ pub struct Benchmark {
     pub version: u32,
     /// The clock that measured the seconds.
     pub clock: Clock,
-    /// Number of repetitions; the seconds are the best of them.
+    /// Number of repetitions of each measurement. The fastest one gives the seconds.
     pub repeat: u64,
     /// Whether the programs are tiny. Then the figures say nothing about speed.
     pub quick: bool,
@@ -38,14 +38,14 @@ pub struct Measured {
     pub program: String,
     /// The engine.
     pub algorithm: String,
-    /// The constants that were set.
+    /// The constants that were set: names and values.
     pub set: Vec<(String, String)>,
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
     /// Distinct states, where the engine merges them.
     pub states: Option<u64>,
-    /// The known number of traces, if any.
+    /// The known number of traces; `None` if it is not known.
     pub expected: Option<u64>,
     /// Bounds that cut the search short.
     pub bounds: Vec<Bound>,

@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 
 use smallvec::SmallVec;
 
-use crate::{Event, Fingerprint, ProcessId};
+use crate::{Access, Event, Fingerprint, ProcessId};
 
 /// Returns, for each event, earlier events that it depends on. Their transitive closure is its
 /// past.
@@ -142,6 +142,8 @@ struct Hashed {
     number: u32,
     /// The fingerprint of the event with its past.
     event: Fingerprint,
+    /// The fingerprint of its process before this event.
+    before: Fingerprint,
     /// The fingerprint of the trace that ends with this event.
     trace: Fingerprint,
     /// The length of `undo` before this event.
@@ -155,9 +157,35 @@ struct Cell {
     reads: Fingerprint,
 }
 
+impl Cell {
+    /// Returns a past together with what an access to the cell must come after.
+    #[inline(always)]
+    fn after(&self, past: Fingerprint, access: Access) -> Fingerprint {
+        let past = past.then_all(self.write);
+        if access.writes() {
+            past.then_all(self.reads)
+        } else {
+            past
+        }
+    }
+
+    /// Adds an access by an event.
+    #[inline(always)]
+    fn add(&mut self, event: Fingerprint, access: Access) {
+        if access.writes() {
+            self.write = event;
+            self.reads = Fingerprint::EMPTY;
+        } else {
+            self.reads = self.reads.and(event);
+        }
+    }
+}
+
+/// A change that an event has made, with the old value.
 #[derive(Clone, Debug)]
 enum Undo {
     Cell(u32, Cell),
+    /// Of a process that the event started.
     Process(u32, Fingerprint),
 }
 
@@ -179,13 +207,55 @@ impl TraceHasher {
 
     /// Extends the run by an event.
     pub fn push(&mut self, event: &Event, table: &crate::ProcessTable) {
-        let mark = self.undo.len();
-        while self.processes.len() < table.len() {
-            let name = table.name(ProcessId(self.processes.len() as u32));
-            self.processes.push(name);
+        if self.processes.len() < table.len() {
+            self.add_processes(table);
         }
-        let process = event.process.index();
-        let mut past = self.processes[process];
+        match event.claims[..] {
+            [access] if event.plain && access.cells().end <= self.cells.len() => {
+                self.push_plain(event, access);
+            }
+            _ => self.push_any(event, table),
+        }
+    }
+
+    #[cold]
+    fn add_processes(&mut self, table: &crate::ProcessTable) {
+        let known = self.processes.len() as u32;
+        let new = (known..table.len() as u32).map(|process| table.name(ProcessId(process)));
+        self.processes.extend(new);
+    }
+
+    /// Adds an event that only reads or writes one cell, which the table has.
+    #[inline(always)]
+    fn push_plain(&mut self, event: &Event, access: Access) {
+        let mark = self.undo.len();
+        let cell = &mut self.cells[access.first as usize];
+        self.undo.push(Undo::Cell(access.first, *cell));
+        let before = self.processes[event.process.index()];
+        let this = cell.after(before, access).then(u64::from(event.number));
+        cell.add(this, access);
+        self.add(event, this, mark);
+    }
+
+    /// Adds an event with this fingerprint to its process and to the run.
+    #[inline(always)]
+    fn add(&mut self, event: &Event, this: Fingerprint, mark: usize) {
+        let process = &mut self.processes[event.process.index()];
+        let before = std::mem::replace(process, this);
+        self.run.push(Hashed {
+            process: event.process,
+            number: event.number,
+            event: this,
+            before,
+            trace: self.trace().and(this),
+            mark,
+        });
+    }
+
+    #[inline(never)]
+    fn push_any(&mut self, event: &Event, table: &crate::ProcessTable) {
+        let mark = self.undo.len();
+        let mut past = self.processes[event.process.index()];
         for outcome in &event.outcomes {
             past = past.then(outcome.value as u64);
         }
@@ -204,52 +274,33 @@ impl TraceHasher {
                 self.cells.resize(access.cells().end, UNTOUCHED);
             }
             for cell in &self.cells[access.cells()] {
-                past = past.then_all(cell.write);
-                if access.writes() {
-                    past = past.then_all(cell.reads);
-                }
+                past = cell.after(past, *access);
             }
         }
         let this = past.then(u64::from(event.number));
         for access in &event.claims {
             for at in access.cells() {
-                let cell = self.cells[at];
-                self.undo.push(Undo::Cell(at as u32, cell));
-                self.cells[at] = if access.writes() {
-                    Cell {
-                        write: this,
-                        reads: Fingerprint::EMPTY,
-                    }
-                } else {
-                    Cell {
-                        write: cell.write,
-                        reads: cell.reads.and(this),
-                    }
-                };
+                let cell = &mut self.cells[at];
+                self.undo.push(Undo::Cell(at as u32, *cell));
+                cell.add(this, *access);
             }
         }
-        self.undo
-            .push(Undo::Process(process as u32, self.processes[process]));
-        self.processes[process] = this;
         for spawned in &event.spawned {
             let child = spawned.index();
             self.undo
                 .push(Undo::Process(child as u32, self.processes[child]));
             self.processes[child] = table.name(*spawned).then_all(this);
         }
-        self.run.push(Hashed {
-            process: event.process,
-            number: event.number,
-            event: this,
-            trace: self.trace().and(this),
-            mark,
-        });
+        self.add(event, this, mark);
     }
 
     /// Removes the last event.
     pub fn pop(&mut self) {
         let Some(last) = self.run.pop() else { return };
-        for undo in self.undo.drain(last.mark..).rev() {
+        self.processes[last.process.index()] = last.before;
+        while self.undo.len() > last.mark
+            && let Some(undo) = self.undo.pop()
+        {
             match undo {
                 Undo::Cell(at, cell) => self.cells[at as usize] = cell,
                 Undo::Process(at, past) => self.processes[at as usize] = past,

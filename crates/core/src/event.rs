@@ -165,15 +165,28 @@ impl Event {
 
     /// Turns this into an event that claims and touches only this access. Its vectors keep their
     /// memory.
-    #[inline]
+    #[inline(always)]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
         // A plain event leaves the rest empty.
         if !self.plain {
             self.clear_rare();
         }
         self.clear_frequent(process, number);
-        overwrite(&mut self.claims, access);
-        overwrite(&mut self.touched, access);
+        // Most lists hold one access already.
+        if let ([claimed], [touched]) = (&mut self.claims[..], &mut self.touched[..]) {
+            *claimed = access;
+            *touched = access;
+        } else {
+            self.hold_only(access);
+        }
+    }
+
+    #[inline(never)]
+    fn hold_only(&mut self, access: Access) {
+        self.claims.clear();
+        self.claims.push(access);
+        self.touched.clear();
+        self.touched.push(access);
     }
 
     /// Whether the event only reads or writes one cell. Then its only claim is that access. It does
@@ -208,7 +221,7 @@ impl Event {
     }
 
     /// Empties the fields that are empty in every plain event.
-    #[inline]
+    #[inline(always)]
     fn clear_rare(&mut self) {
         self.outcomes.clear();
         self.spawned.clear();
@@ -218,7 +231,7 @@ impl Event {
     }
 
     /// Resets the fields that a plain event may use, other than its accesses.
-    #[inline]
+    #[inline(always)]
     fn clear_frequent(&mut self, process: ProcessId, number: u32) {
         self.process = process;
         self.number = number;
@@ -227,18 +240,6 @@ impl Event {
         self.races_with = None;
         self.plain = false;
         self.stayed = false;
-    }
-}
-
-/// Replaces the content of the list by one access. Most lists hold one access already, which is
-/// then overwritten in place; that is cheaper than clearing the list and pushing.
-#[inline]
-fn overwrite(accesses: &mut Claims, access: Access) {
-    if let [only] = &mut accesses[..] {
-        *only = access;
-    } else {
-        accesses.clear();
-        accesses.push(access);
     }
 }
 

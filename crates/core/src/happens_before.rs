@@ -38,7 +38,8 @@ pub struct HappensBefore {
 enum Rows {
     /// `words` words for each event.
     Bits { words: usize, bits: Vec<u64> },
-    /// For each event, its process, its number from 1, and its clock.
+    /// For each event: its process, its index among the events of the process (from 1), and its
+    /// clock.
     Clocks(Vec<(usize, u32, SmallVec<[u32; 8]>)>),
 }
 

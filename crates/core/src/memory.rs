@@ -20,7 +20,7 @@ pub enum MemoryOrder {
     /// Atomic, but without any ordering.
     Relaxed,
     /// If it reads from a release, everything before the release happens before everything after
-    /// it.
+    /// the acquire.
     Acquire,
     /// Everything before it happens before everything after an acquire that reads from it.
     Release,
@@ -58,8 +58,8 @@ impl MemoryOrder {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 
-    /// Returns the order of a failed compare-exchange for which the program gives only this order,
-    /// that of its success.
+    /// Returns the order of a compare-exchange that fails, if the program gives only one order,
+    /// this one, which is that of its success.
     pub fn of_failure(self) -> Self {
         match self {
             Self::AcqRel => Self::Acquire,
@@ -100,7 +100,7 @@ impl std::str::FromStr for MemoryOrder {
 /// The orders of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AccessOrder {
-    /// The order of the access. For an update: the order if it writes.
+    /// The order of the access. For an update: the order that it has if it writes.
     pub order: MemoryOrder,
     /// The order of an update that does not write: a failed compare-exchange is a read.
     pub failure: MemoryOrder,
@@ -129,7 +129,8 @@ pub enum Ordered {
 }
 
 impl Ordered {
-    /// Returns the orders that the access can have; no order comes after a stronger one.
+    /// Returns the orders that the access can have. An order that is weaker than another one comes
+    /// before it.
     ///
     /// ```
     /// use mazurka_core::{MemoryOrder::*, Ordered};
@@ -150,8 +151,8 @@ impl Ordered {
 /// A program whose steps each make one access to memory. It is for engines that decide which value
 /// a read returns: they store that value in the cell before the step is made.
 pub trait WeakMemory: Execution {
-    /// Returns the orders of the next access of a process to this cell, or, without a cell, those
-    /// of a fence.
+    /// Returns the orders of the next access of a process to this cell. Without a cell, the next
+    /// step must be a fence, and the result is its order.
     fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder;
 
     /// Whether the next step of a process is a fence.
@@ -171,20 +172,21 @@ pub trait WeakMemory: Execution {
     /// Changes the value of a cell outside of all steps.
     fn set_value(&mut self, cell: u32, value: i64);
 
-    /// Returns the number of the condition over unknown values that the next step of a process
-    /// decides, if the step does nothing else. Its outcomes are 0 (the condition does not hold) and
-    /// 1 (it holds).
+    /// Returns an identifier of the condition over unknown values that the next step of a process
+    /// decides, if the step does nothing else; `None` otherwise. Its outcomes are 0 (the condition
+    /// does not hold) and 1 (it holds).
     fn question(&mut self, _process: ProcessId) -> Option<u32> {
         None
     }
 
-    /// Returns the number of such conditions that the last step has decided.
+    /// Returns how many conditions over unknown values the last step has decided.
     fn decisions(&self) -> u32 {
         0
     }
 
-    /// Whether some values give the conditions, identified by their numbers, these truth values. If
-    /// this cannot be decided, the answer is no, and the program records that it was undecided.
+    /// Whether some values give the conditions these truth values. Each pair is the identifier of a
+    /// condition ([`question`](Self::question)) and its truth value. If this cannot be decided, the
+    /// answer is no, and the program records that it was undecided.
     fn is_feasible(&mut self, _decided: &[(u32, bool)]) -> bool {
         true
     }

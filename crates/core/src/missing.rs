@@ -1,12 +1,13 @@
 //! Finds the missing synchronisation between two accesses that race.
 //!
-//! After the first access, its thread can make the access visible by writing a place that another
-//! thread reads; that thread can pass it on in the same way, and so on. This is a chain of *links*;
-//! a link consists of a write and a read of that write. If a chain reaches the thread of the second
-//! access, the missing synchronisation is at those links that do not synchronise: the write does
-//! not release, or the read does not acquire. Fences count, and an update of another thread
-//! continues the release sequence that it reads from. If there is no chain, the locks held at the
-//! two accesses are more informative.
+//! After the first access, its thread can make the access visible by writing an atomic location
+//! (here a *place*) that another thread reads; that thread can pass it on in the same way, and so
+//! on. This is a chain of *links*; a link consists of a write and a read of that write. If a chain
+//! reaches the thread of the second access, the missing synchronisation is at those links that do
+//! not synchronise: the write does not release, or the read does not acquire. A fence can take the
+//! part of a release or an acquire, and an update of another thread continues the release sequence
+//! that it reads from. If there is no chain, the locks held at the two accesses are more
+//! informative.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ pub enum SyncAction {
         /// Whether it acquires.
         acquires: bool,
     },
-    /// Takes a lock that the step `after` has released.
+    /// Takes a lock that the step `after` has released last.
     Lock {
         /// The lock.
         lock: u32,
@@ -56,7 +57,8 @@ pub enum SyncAction {
         /// The lock.
         lock: u32,
     },
-    /// Orders all earlier actions of the thread of the step before all later actions of `thread`.
+    /// Orders all earlier actions of the thread of the step before all later actions of `thread`,
+    /// as starting or joining a thread does.
     Orders {
         /// The other thread.
         thread: u32,
@@ -142,8 +144,9 @@ impl Missing {
 /// How a thread was reached.
 #[derive(Clone, Copy)]
 struct ReachedThread {
-    /// The thread before it, and the write and the read between them; `None` where one thread
-    /// directly orders another.
+    /// The previous thread of the chain, and the steps of the write and the read of the link
+    /// between the two; the inner `None` if the previous thread directly orders this one. The outer
+    /// `None` for the first thread.
     from: Option<(u32, Option<(usize, usize)>)>,
     /// The step at which it was reached.
     at: usize,
@@ -165,8 +168,9 @@ pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Mi
     }
 }
 
-/// Returns the links of a chain, the last one first, each with the step from which on the thread of
-/// its write can make the access visible. The list is empty if no chain reaches the second thread.
+/// Returns the links of a chain, the last one first. Each is three steps: the one from which on the
+/// thread of the write can make the access visible, the write, and the read. The list is empty if
+/// no chain reaches the second thread.
 fn chain(
     steps: &[SyncStep],
     (first, position): (u32, usize),

@@ -15,7 +15,7 @@ use crate::{
 /// A temporal property in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporalText {
-    /// Its name.
+    /// The name of the property, if it has one.
     pub name: Option<String>,
     /// The property without its name: `eventually x == 1`.
     pub text: String,
@@ -247,7 +247,7 @@ pub fn with_status<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<Pr
     all.filter(|&p| program.status(p) == status).collect()
 }
 
-/// Returns the names of the processes with a status.
+/// Returns the processes with a status, in the notation of schedules: `0.1`.
 pub fn names_with<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<String> {
     let name = |&process: &ProcessId| program.processes().path(process).to_string();
     with_status(program, status).iter().map(name).collect()

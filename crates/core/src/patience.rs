@@ -28,7 +28,8 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Waits for this time from now on, if there is a limit, but at most until `stopped` is set.
+    /// Creates a patience that is over after this time from now on, or as soon as `stopped` is set.
+    /// `None`: that reason does not apply.
     pub fn new(time: Option<Duration>, stopped: Option<Arc<AtomicBool>>) -> Self {
         Self {
             end: time.and_then(|time| Instant::now().checked_add(time)),

@@ -1,7 +1,8 @@
 //! Names of processes, which are the same in all equivalent executions.
 //!
-//! A name ([`ProcessPath`]) says which child of which process it is. Within one exploration,
-//! processes are numbers ([`ProcessId`]), and a [`ProcessTable`] has the name of each number.
+//! The name of a process ([`ProcessPath`]) says of which process it is which child: `0.1` is the
+//! second child of process 0. Within one exploration, a process is represented by a number
+//! ([`ProcessId`]), and a [`ProcessTable`] has the name for each number.
 
 use std::fmt;
 use std::str::FromStr;

@@ -74,11 +74,11 @@ pub trait Promises {
     }
 
     /// Whether the process, or one that it may still start, may ever interfere with a step that has
-    /// these claims. To interfere with a step that is possible now means to prevent that it can be
-    /// made first. To interfere with a step whose process `waits` means to make the step possible.
-    /// The result may be an over-approximation, never an under-approximation. If a possible step
-    /// releases a lock, steps that take or release the lock do not interfere with it: see
-    /// [`Access::delays`].
+    /// these [claims](Execution::interference_claims). To interfere with a step that is possible
+    /// now means to prevent that it can be made first. To interfere with a step whose process
+    /// `waits` means to make the step possible. The result may be an over-approximation, never an
+    /// under-approximation. If a possible step releases a lock, steps that take or release the lock
+    /// do not interfere with it: see [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
@@ -125,6 +125,16 @@ pub trait Execution: Promises {
     /// Computes the claims of the next step of a ready or waiting process. Replaces the content of
     /// `into`.
     fn claims(&self, process: ProcessId, into: &mut Claims);
+
+    /// Computes the claims of the next step of a process for [`Promises::interferes`]. `waits`:
+    /// whether the process waits. Replaces the content of `into`.
+    ///
+    /// A program may omit accesses that no other process can interfere with: a send writes the
+    /// number of waiting messages, as a receive does, but neither prevents the other. If it does
+    /// so, its [`Promises::interferes`] must expect these claims.
+    fn interference_claims(&self, process: ProcessId, _waits: bool, into: &mut Claims) {
+        self.claims(process, into);
+    }
 
     /// Returns the kind of wait of the next step of a ready or waiting process.
     fn wait(&self, process: ProcessId) -> Wait;

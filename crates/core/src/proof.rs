@@ -1,7 +1,7 @@
 //! A proof as a file: every goal with its sequent, the rule that reduces it, and the answer to
-//! every question at a leaf.
+//! every question at a leaf. docs/prove.md describes sequents, rules and the symbols Γ, φ, σ, Σ, Ψ.
 //!
-//! It is written for people, and for a checker that trusts no part of it.
+//! The file is written for people, and for a checker that trusts no part of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,11 +34,11 @@ pub struct Proof {
     pub statements: BTreeMap<String, String>,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
-    /// The questions of the formula about the initial state.
+    /// The questions about the initial state that the formula itself asks, outside its boxes.
     pub leaves: Vec<LeafRecord>,
-    /// The goals with boxes that the formula was split into.
+    /// The goals that the boxes of the formula become, as indices into `goals`.
     pub roots: Vec<usize>,
-    /// The goals, those of boxes first.
+    /// The goals. Those of the formula's boxes come first.
     pub goals: Vec<GoalRecord>,
 }
 
@@ -61,7 +61,7 @@ pub struct LeafRecord {
     pub place: Option<(usize, usize)>,
     /// The formula that must hold.
     pub must: String,
-    /// Its answer.
+    /// The answer.
     pub answer: GoalAnswer,
 }
 
@@ -71,7 +71,7 @@ pub struct LeafRecord {
 pub enum GoalAnswer {
     /// It holds.
     Proved,
-    /// It does not hold for these values.
+    /// It does not hold for these values: variables, each with its value.
     Refuted(Vec<(String, String)>),
     /// It was not decided.
     Unknown(String),
@@ -80,7 +80,7 @@ pub enum GoalAnswer {
 /// A goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalRecord {
-    /// Its number.
+    /// The number of the goal, which other goals refer to: its index in [`Proof::goals`].
     pub id: usize,
     /// The index of its context, which has its Γ and Ψ.
     pub context: usize,
@@ -90,11 +90,11 @@ pub struct GoalRecord {
     pub path: Vec<Arc<EventRecord>>,
     /// ⌈φ⌉: the assumptions.
     pub condition: Vec<String>,
-    /// σ: the variables that do not have their own name as value.
+    /// σ: the variables whose value is not their own initial value, each with its value.
     pub substitution: Vec<(String, String)>,
     /// Σ: the remaining work of each thread.
     pub pool: Vec<ThreadRecord>,
-    /// The holder of each lock.
+    /// The locks that are held, each with its holder.
     pub locks: Vec<(String, String)>,
     /// The rule that was applied to it.
     pub rule: RuleRecord,
@@ -178,7 +178,7 @@ pub enum RuleRecord {
         /// The question that shows the contradiction.
         leaf: LeafRecord,
     },
-    /// Another order of commuting steps has led to this goal before.
+    /// Another order of commuting steps has led to an equal goal before.
     Merge {
         /// That goal.
         to: usize,
@@ -192,9 +192,9 @@ pub enum RuleRecord {
         /// The more general goal.
         to: usize,
     },
-    /// It is an instance of an existing goal.
+    /// The goal is an instance of a goal that exists already, which may be more general.
     Back {
-        /// The assumptions of that goal.
+        /// The assumptions of that goal, which must hold here.
         leaves: Vec<LeafRecord>,
         /// That goal.
         to: usize,
@@ -233,7 +233,7 @@ impl LeafRecord {
 impl EventRecord {
     /// Whether the order of two steps matters: they are of the same process, one writes a variable
     /// that the other touches, or one starts or waits for the process of the other (Definition 4,
-    /// and errata E9).
+    /// and erratum E9 in docs/algorithms.md).
     pub fn conflicts(&self, other: &Self) -> bool {
         let meet = |a: &[String], b: &[String]| a.iter().any(|name| b.contains(name));
         let disturbs = |a: &Self, b: &Self| {
@@ -370,7 +370,7 @@ pub struct GoalOutcome {
     pub goals: u64,
     /// Number of questions asked.
     pub questions: u64,
-    /// The first few open goals, with reasons.
+    /// The first few goals of the proof that are open, with reasons.
     pub open: Vec<OpenGoal>,
     /// Initial values of a counterexample.
     pub values: Vec<(String, String)>,
@@ -386,7 +386,7 @@ pub struct GoalOutcome {
 /// A goal that is open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenGoal {
-    /// Its number in the proof; `None` for the goal itself.
+    /// The number of the goal in the proof; `None` if the formula itself is open.
     pub id: Option<usize>,
     /// The processes whose steps lead to it.
     pub path: Vec<String>,

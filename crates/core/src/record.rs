@@ -127,9 +127,10 @@ pub struct ReversedPair {
 pub struct KindsRecord {
     /// The kinds that count: finding one of them is a violation.
     pub counted: Vec<Kind>,
-    /// Those of them that were neither found nor excluded.
+    /// Those of the counted kinds that were neither found nor excluded.
     pub open: Vec<Kind>,
-    /// Whether a failure that does not count has halted a process; then its next steps are unknown.
+    /// Whether a failure that does not count has halted a process. Then the later steps of that
+    /// process are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
     /// Kinds that do not count but were met.
@@ -169,7 +170,7 @@ pub struct ProgramRecord {
     pub file: String,
     /// A hash of its text and settings; a witness replays only on the same program.
     pub hash: String,
-    /// The `--set` options, in order.
+    /// The `--set` options, in order: names and values.
     pub set: Vec<(String, String)>,
     /// The initial processes that have a name of their own in the source: number and name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -268,7 +269,7 @@ impl Record {
         self.witnesses.iter().map(|shown| shown.kind).collect()
     }
 
-    /// Marks as open those of these kinds that count and were not found.
+    /// Marks kinds as open: those of `kinds` that count and were not found.
     pub fn leave_open(&mut self, kinds: Kinds) {
         let left = kinds.without(self.found());
         let kinds = &mut self.kinds;
@@ -341,7 +342,7 @@ pub enum Ending {
     Failure,
     /// A false `assume`.
     Discarded,
-    /// A bound of the evaluator was hit.
+    /// A bound of the machine that runs the program was hit, such as the range of integers.
     Lost,
     /// The schedule ended before the run did.
     Open,
@@ -407,7 +408,7 @@ pub enum EndStatus {
     Failed,
     /// A false `assume` has halted it.
     Discarded,
-    /// A bound of the evaluator has halted it.
+    /// A bound of the machine that runs the program has halted it.
     Lost,
 }
 
@@ -426,7 +427,8 @@ pub struct Step {
     /// The file of this line, seen from the folder of the program; `None` for the program's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The processes that could have made a step instead.
+    /// The processes that could make a step in the state before this step, including the one that
+    /// made it.
     pub enabled: Vec<String>,
     /// The values that it read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -437,10 +439,10 @@ pub struct Step {
     /// The locks that it took or released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockChange>,
-    /// The mishap in it.
+    /// The mishap of the step, if it has one: a failure, a false `assume`, or a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mishap: Option<String>,
-    /// Whether it is one of the two racing steps.
+    /// Whether it is one of the two racing steps that decide how the run ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub racing: bool,
     /// The messages of the step, in a program of actors.
@@ -536,9 +538,9 @@ pub struct Binding {
 pub struct Change {
     /// The variable.
     pub name: String,
-    /// Before.
+    /// The value before the step.
     pub from: String,
-    /// After.
+    /// The value after the step.
     pub to: String,
 }
 
@@ -578,10 +580,10 @@ pub struct Waiting {
     pub file: Option<String>,
 }
 
-/// How much of a program executions have reached.
+/// The parts of a program that its executions have reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Number of statements that do something.
+    /// Number of statements that have an effect.
     pub statements: u64,
     /// Number of these statements that were reached.
     pub reached: u64,
@@ -634,7 +636,7 @@ pub struct Permutations {
     pub any_start: Option<AnyStartPermutations>,
     /// The permutations, up to the requested number.
     pub classes: Vec<PermutationClass>,
-    /// Their results, up to the requested number.
+    /// The different results of the permutations, up to the requested number.
     pub results: Vec<PermutationResult>,
 }
 
@@ -727,7 +729,8 @@ pub struct OrderedEvent {
     pub label: String,
     /// Its changes, in words.
     pub details: String,
-    /// Its immediate predecessors. These and their pasts form its past.
+    /// Its immediate predecessors, as indices of events. These and their pasts form the past of
+    /// this event.
     pub after: Vec<usize>,
 }
 

@@ -1,4 +1,5 @@
-//! A run by hand: its current state, and the steps that can come next.
+//! A run that a user makes step by step (`mazurka step`): its current state, and the steps that can
+//! come next.
 
 use crate::Status;
 use crate::record::{Binding, Ending, Step, Waiting};

@@ -6,9 +6,10 @@
 //! may be several processes at once, such as the client and the server of one number, and values
 //! may name it, such as `owner := me`.
 //!
-//! A *labelling* gives each member a number, its label. If the labels of each group are the numbers
-//! of its members in another order, the labelling is a permutation. Other labellings lose
-//! information: members with the same label are not distinguished.
+//! A *labelling* gives each member a number, its label; as an argument, `labels[i]` is the label of
+//! member i. If the labels of each group are the numbers of its members in another order, the
+//! labelling is a permutation. Other labellings lose information: members with the same label are
+//! not distinguished.
 
 use crate::{Fingerprint, ProcessId};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of a search. All of them apply at once.
+/// The limits of a search. All limits that are set apply together.
 ///
 /// A limit that is reached becomes a [`Bound`] in the [`Scope`] of the answer, so it is always
 /// reported.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub local: u64,
     /// Time of the whole search.
     pub time: Option<Duration>,
-    /// Memory of the process, in bytes.
+    /// Memory of the operating-system process, in bytes.
     pub memory: Option<u64>,
 }
 
@@ -74,11 +74,11 @@ pub enum Bound {
     MaxLocal(u64),
     /// Messages in a channel without a capacity.
     MaxMessages(u32),
-    /// Milliseconds.
+    /// Time, in milliseconds.
     TimeLimit(u64),
-    /// Bytes.
+    /// Memory of the operating-system process, in bytes.
     MemoryLimit(u64),
-    /// An `int` outside the evaluator's range.
+    /// An `int` that does not fit into the 64 bits in which the machine computes.
     IntRange,
     /// The program makes claims about final states, and final states that no test has met were not
     /// examined.
@@ -103,7 +103,8 @@ pub enum Bound {
     Covers,
     /// The program states what it refines, but the command does not check it.
     Refinement,
-    /// Durations were explored only at some of their possible times, and others may matter.
+    /// Durations were explored only at some of their possible times. At other times the program may
+    /// behave differently.
     Times,
     /// States were stored as bits, and one was missed with this probability, in 10⁻⁹.
     Bitstate(u64),
@@ -222,7 +223,7 @@ fn number_if_any<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64
 pub struct Scope {
     /// Whether no bound was hit.
     pub exhaustive: bool,
-    /// The bounds that were hit.
+    /// The bounds that were hit; empty if `exhaustive`.
     pub bounds: Vec<Bound>,
     /// The parts of a native program that run outside the exploration, in words: functions of the C
     /// library that are passed through, inline assembly.
@@ -270,7 +271,7 @@ pub enum Fairness {
 }
 
 impl Fairness {
-    /// Both, the default first.
+    /// Both kinds of fairness, the default first.
     pub const ALL: [Fairness; 2] = [Fairness::Weak, Fairness::Strong];
 
     /// Returns its name, as in the record.

@@ -1,9 +1,9 @@
 //! A single text that is made from several files.
 //!
 //! The stages that read a program get one text. A line that starts with [`MARK`] belongs to no
-//! file. It names the file that continues after it, and the line of that file. So every place in
-//! the text has a file, a line and a column, and a hash of the text covers all files and their
-//! names.
+//! file. It names the file that continues after it, and says with which line of that file. So every
+//! place in the text has a file, a line and a column, and a hash of the text covers all files and
+//! their names.
 
 use crate::Span;
 
@@ -76,7 +76,7 @@ pub(crate) fn since_mark(source: &str, start: usize) -> (&str, usize, usize) {
     ("", 1, 0)
 }
 
-/// Returns the number of line ends in a text, without those of lines with marks.
+/// Returns the number of line ends in a text, not counting those of lines with marks.
 pub(crate) fn lines_between(text: &str) -> usize {
     let ends = text
         .split_inclusive('\n')
@@ -91,7 +91,8 @@ pub struct Part {
     pub name: String,
     /// The text of the file.
     pub text: String,
-    /// The pieces of the file: start and end in the whole text, and start in the text of the file.
+    /// The pieces of the file. Each is three positions: its start and its end in the whole text,
+    /// and its start in the text of the file.
     pieces: Vec<(usize, usize, usize)>,
 }
 
@@ -158,8 +159,9 @@ impl Part {
         self.pieces.first().map(|(start, ..)| *start as u32)
     }
 
-    /// Returns the last byte of this file before a byte of the whole text, as a byte of this file.
-    /// For the first byte of an included file, this is the end of the line that includes it.
+    /// Returns the last byte of this file that comes before a given byte of the whole text, as a
+    /// position in this file; `None` if there is none. For the first byte of an included file, this
+    /// is the end of the line that includes it.
     ///
     /// ```
     /// use mazurka_diagnostics::{mark, parts};

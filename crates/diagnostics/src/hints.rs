@@ -1,6 +1,7 @@
 //! Suggestions of similar names.
 
-/// Returns the candidate that is most similar to a name, if it is similar enough for a suggestion.
+/// Returns the candidate that is most similar to a name, or `None` if no candidate is similar
+/// enough to be suggested.
 ///
 /// A candidate is similar if it differs only in case, or by at most a third of the name's length in
 /// edits (insert, delete, replace, swap two neighbours).

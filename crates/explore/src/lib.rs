@@ -7,14 +7,14 @@
 //! | `drive` | the parts common to all searches: the loop ([`driver`]), limits, findings, workers |
 //! | `relations` | relations between steps: conflicts, happens-before, races and their reversals |
 //! | `algorithms` | the choice of the next process: one algorithm, one file or folder |
-//! | `witness` | readable runs, and the two steps that decide how each ends |
+//! | `witness` | readable runs that show a violation, and the two steps of a run that decide it |
 //! | `unfold` | nets instead of trees of runs |
 //! | `fagiani` | executions found by permuting the recorded steps of another one |
 //! | `sympaths` | symbolic states, merged by their paths |
 //!
 //! `algorithms` uses `relations`, and both use small parts of `drive` (tables, sets of
-//! fingerprints); `drive` knows the algorithms only as policies. The last three folders share
-//! limits and findings with the others, but have their own loops.
+//! fingerprints); `drive` knows the algorithms only as policies. `unfold`, `fagiani` and `sympaths`
+//! use the limits and findings of `drive`; some of their searches have loops of their own.
 
 // A browser build uses sets of one width, so some code is unused there.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]

@@ -63,8 +63,8 @@ impl<O: Debug, R: Debug> History<O, R> {
     }
 
     /// Returns the history as text, with a sentence for each operation and these names of
-    /// processes. The sentence names the operations of other processes that come before the
-    /// operation, except those that come before another named operation.
+    /// processes. The sentence also names operations of other processes that come before the
+    /// operation. It leaves out an operation that comes before another named one.
     ///
     /// ```
     /// let mut history = mazurka_history::History::new();

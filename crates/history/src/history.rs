@@ -52,7 +52,7 @@ pub struct Operation<O, R> {
     pub name: O,
     /// The result; `None` if the operation has not ended.
     pub result: Option<R>,
-    /// The operations that come before it in every order, as a bit set.
+    /// The operations that come before it in every order, as a bit set over their indices.
     pub(crate) before: u64,
 }
 

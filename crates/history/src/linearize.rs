@@ -3,8 +3,8 @@
 //! Herlihy, Wing, "Linearizability: A Correctness Condition for Concurrent Objects", TOPLAS 12(3),
 //! 1990. The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", JPDC 17,
 //! 1993): an operation may be the next in the order if all operations before it have been applied.
-//! Lowe's improvement ("Testing for Linearizability", CCPE 29(4), 2017) avoids exploring a pair of
-//! applied operations and state twice.
+//! Lowe's improvement ("Testing for Linearizability", CCPE 29(4), 2017) avoids exploring twice from
+//! the same set of applied operations and the same state.
 //!
 //! | paper | here |
 //! |---|---|
@@ -24,7 +24,8 @@ use rustc_hash::FxHashSet;
 
 use crate::history::{History, OperationEvent, OperationId};
 
-/// The greatest number of pairs of applied operations and state that a search visits.
+/// The greatest number of pairs that a search visits. A pair consists of the set of operations
+/// applied so far and the state after them.
 pub const MOST_STATES: usize = 1 << 16;
 
 /// The answer to the question whether a history is linearizable.
@@ -44,7 +45,7 @@ pub enum Verdict {
         /// The operation.
         since: OperationId,
     },
-    /// The search would visit more than [`MOST_STATES`] pairs of applied operations and state.
+    /// The search would visit more than [`MOST_STATES`] pairs.
     Undecided,
 }
 
@@ -68,7 +69,7 @@ where
     F: Fn(&mut S, &O) -> R,
 {
     /// Whether the order can be completed: after the operations in `applied`, which led to this
-    /// state, all other ended operations can be applied. If so, adds the rest to the order.
+    /// state, all other ended operations can be applied. If so, adds these operations to the order.
     fn extend(&mut self, applied: u64, state: &S) -> Result<bool, TooManyStates> {
         if self.ended & !applied == 0 {
             return Ok(true);

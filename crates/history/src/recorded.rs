@@ -1,8 +1,8 @@
 //! A history made from the records of the individual processes.
 //!
 //! If no clock orders the operations of different processes, as under a memory model, each process
-//! records its operations, and for each call how many operations of each process come before it.
-//! These records are a partial order, not a sequence of calls and ends. The chart needs such a
+//! records its operations, and notes for each call how many operations of each process come before
+//! it. These records are a partial order, not a sequence of calls and ends. The chart needs such a
 //! sequence. In the sequence that is made here, an operation is called as soon as the operations
 //! before it have ended, and ends only when a call waits for it. So operations overlap in the chart
 //! whenever possible.
@@ -36,12 +36,13 @@ pub struct Recorded<O, R> {
     pub name: O,
     /// The result.
     pub result: R,
-    /// The number of operations of each process that come before it. The operations of its own
-    /// process need not be counted.
+    /// For each process, the number of its operations that come before this one. The operations of
+    /// the process that makes this one need not be counted.
     pub before: Vec<usize>,
 }
 
-/// An operation that was called and has not ended.
+/// The operation of a process that was called and has not ended, with the result that it will have;
+/// `None` if there is none.
 type PendingOperation<R> = Option<(OperationId, R)>;
 
 /// A history under construction, and the records that it is made from.

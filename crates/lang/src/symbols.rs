@@ -49,7 +49,7 @@ pub enum SymbolKind {
     Process,
     /// An invariant, or another property.
     Property,
-    /// A parameter, or the number of a process.
+    /// A parameter, or the index of a process, such as `i` in `process p (i in 0..2)`.
     Parameter,
     /// A local variable.
     Local,
@@ -76,7 +76,8 @@ pub struct Symbol {
     pub span: Span,
     /// The place of the whole declaration.
     pub extent: Span,
-    /// The symbol that contains it, such as the process of a local or the `enum` of a member.
+    /// The index of the symbol that contains it, such as the process of a local or the `enum` of a
+    /// member. `None` if no symbol contains it.
     pub parent: Option<usize>,
     /// Where a local variable or a parameter can be used; everywhere for other symbols.
     pub scope: Span,
@@ -171,7 +172,7 @@ struct NameResolver<'s> {
     symbols: Symbols,
     scopes: Vec<FxHashMap<&'s str, usize>>,
     fields: FxHashMap<&'s str, usize>,
-    /// The first local with each name in a process.
+    /// For a process (its symbol) and a name, the first local of the process with this name.
     locals: FxHashMap<(usize, &'s str), usize>,
     parent: Option<usize>,
     extent: Span,

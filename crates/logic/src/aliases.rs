@@ -1,5 +1,5 @@
-//! Closes goals that are reached by steps on different elements of an array in another order:
-//! SymPaths paper, section 6.1.
+//! Closes a goal if an earlier goal was reached by the same steps in another order, and all steps
+//! whose order differs touch different elements of arrays: SymPaths paper, section 6.1.
 //!
 //! | paper | here |
 //! |---|---|
@@ -9,8 +9,9 @@
 //! If the text of an index does not show which element a step touches, the step claims the whole
 //! array. So partial order reduction keeps both orders of `a[i] := 1` and `a[j] := 2`. If the
 //! condition of a goal implies that `i` and `j` differ, the goals after the two orders are
-//! equivalent, although their terms differ. The second goal is then closed by BACK, and the proof
-//! contains the questions whether the assumptions and values of the first goal follow.
+//! equivalent, although their terms differ. The second goal is then closed by the rule BACK
+//! (`loops.rs`), and the proof contains the questions whether the assumptions and values of the
+//! first goal follow.
 //!
 //! So soundness does not depend on the test in this module, which only selects the goals to
 //! compare. It selects them as symbolic execution selects the states to merge
@@ -27,7 +28,7 @@ use crate::search::{AppliedRule, Search};
 /// array, together with this term.
 pub(crate) type Touched = (Access, Option<Term>);
 
-/// Goals, by their context, their segment, and the points of their threads.
+/// Goals, by their context, their segment, and a hash of the points of their threads.
 pub(crate) type ByPoints = FxHashMap<(usize, usize, u64), Vec<usize>>;
 
 impl Search<'_, '_> {

@@ -1,8 +1,8 @@
 //! Computes the claims of a step: the accesses that any path through the step may make. They decide
-//! which steps commute (errata E2).
+//! which steps commute (errata E2 in docs/algorithms.md).
 //!
-//! A single element is claimed only if its index is fixed when the step begins: a constant, or an
-//! expression over locals that the step does not change. Otherwise the whole array is claimed.
+//! A single element is claimed only if its index is fixed when the step begins: a constant, or a
+//! local with a known value that the step does not change. Otherwise the whole array is claimed.
 //! Steps that write variables of the same `invariant` are dependent, so that every order of them is
 //! explored (errata E12).
 
@@ -27,7 +27,10 @@ struct ClaimWalk<'a, 'p> {
     /// The locals that the step may change before it uses them. In the frame of a called procedure,
     /// all locals count as changed.
     changed: Vec<LocalId>,
+    /// How many called procedures enclose the current statement. Their locals are not those of the
+    /// thread's frame.
     foreign: u32,
+    /// The procedures that enclose the current statement, so that recursion ends.
     calls: Vec<u32>,
 }
 

@@ -36,10 +36,10 @@ use crate::refute::within;
 use crate::step::{self, StepTooLarge};
 use crate::world::{Branch, World};
 
-/// The most states of all boxes together.
+/// Limit on the number of states of all boxes together.
 const MOST_STATES: usize = 4_000;
 
-/// The most outcomes of a `choose` that are expanded case by case.
+/// Limit on the number of outcomes of a `choose` that are expanded case by case.
 const MOST_CASES: i64 = 64;
 
 /// A function that is called at intervals and decides whether to continue.
@@ -54,10 +54,10 @@ pub(crate) struct Eliminate<'e, 'p> {
     names: u32,
     /// The number of expanded states.
     states: usize,
-    /// For each variable of a `choose`, the bounds of its outcomes, or `None` if they are unknown
-    /// or too far apart. The choices of a process are numbered along its path, so on different
-    /// paths one variable may belong to different `choose` expressions. The bounds then cover all
-    /// of them.
+    /// For each variable of a `choose`, the bounds of its outcomes (the upper one exclusive), or
+    /// `None` if they are unknown or too far apart. The choices of a process are numbered along its
+    /// path, so on different paths one variable may belong to different `choose` expressions. The
+    /// bounds then cover all of them.
     ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 

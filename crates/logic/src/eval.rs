@@ -46,7 +46,7 @@ pub(crate) struct Eval<'a, 'p> {
     /// left side of `&&` for its right side.
     pub when: Vec<Term>,
     pub obligations: &'a mut Vec<Obligation>,
-    /// The chosen values, each with its lower and upper bound.
+    /// The chosen values, each with its lower bound and its exclusive upper bound.
     pub chosen: &'a mut Vec<[Term; 3]>,
     /// The shared cells that were touched.
     pub touched: &'a mut Vec<Touched>,

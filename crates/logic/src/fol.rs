@@ -399,7 +399,7 @@ fn has_exists(formula: &Fol) -> bool {
     }
 }
 
-/// The most values of a choice that are tried one by one.
+/// Limit on the number of values of a choice that are tried one by one.
 const MAX_TRIED: i64 = 64;
 
 /// Returns the condition under which a step with these conditions is possible, where each chosen

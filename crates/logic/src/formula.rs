@@ -44,7 +44,7 @@ pub enum Formula {
     /// ∃x·Ψ
     Exists(String, Type, Box<Formula>),
     /// \[Σ\]Ψ: after these processes are started together, Ψ holds in every state in which they
-    /// have ended. The processes are given by number; a number beyond those of the program is a
+    /// have ended. The processes are given by index. An index beyond those of the program means a
     /// copy of a process ([`with_copies`]).
     Box(Vec<usize>, Box<Formula>),
     /// ⟨Σ⟩Ψ: some run of these processes ends without a failure in a state with Ψ. This differs
@@ -93,7 +93,7 @@ impl Formula {
             }
     }
 
-    /// Returns the greatest number of a process in a box or diamond.
+    /// Returns the greatest index of a process in a box or diamond.
     fn last_process(&self) -> usize {
         match self {
             Formula::Expr(_) => 0,
@@ -122,8 +122,10 @@ impl Formula {
 
 /// Returns the program with the copies of processes that a formula mentions.
 ///
-/// In a box `[p || p]` the second p is a copy of the first. If the program has n processes and p
-/// has number k, the second p has number k + n, the third has number k + 2n, and so on.
+/// In a box `[p
+///
+/// p]` the second p is a copy of the first. If the program has n processes and p has index k, the
+/// second p has index k + n, the third has index k + 2n, and so on.
 ///
 /// ```
 /// let source = "var x: int process p { x := x + 1 } process q { x := 0 }";

@@ -1,5 +1,5 @@
 //! Loops without bounds: proofs that return to an earlier goal, and invariants of loops (SymPaths
-//! paper, end of section 4.3, and errata E10).
+//! paper, end of section 4.3, and errata E10 in docs/algorithms.md).
 //!
 //! Two rules make proofs of unbounded loops finite; with them, proofs are graphs with cycles.
 //! *Generalise* replaces some values by fresh constants. The new goal assumes only the invariants
@@ -191,7 +191,7 @@ impl<'p> Search<'p, '_> {
         let names = self.world.names().places(&state);
         for &position in &changed {
             let sort = self.world.terms.sort(values[position]);
-            // The name contains the number of the new goal.
+            // The name contains the index of the new goal.
             let name = format!("{}'{}", names[position], self.goals.len());
             values[position] = self.world.terms.variable(Kind::Initial, &name, sort);
         }

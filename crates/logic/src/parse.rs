@@ -23,11 +23,11 @@ pub struct FormulaError {
 
 type Parse<T> = Result<T, FormulaError>;
 
-/// The most processes in one box. The limit is needed because one more copy of a process in a box
-/// copies all processes of the program.
+/// Limit on the number of processes in one box. The limit is needed because one more copy of a
+/// process in a box copies all processes of the program.
 const MOST_IN_A_BOX: usize = 1000;
 
-/// The deepest nesting, so that recursion does not overflow the stack.
+/// Limit on the nesting, so that recursion does not overflow the stack.
 const MOST_DEPTH: usize = 200;
 
 /// Parses a formula over the variables and processes of a program.
@@ -45,7 +45,7 @@ pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
 }
 
 /// Parses like `parse`, but `[*]` means only the first `all` processes of a program. The other
-/// processes have no names and are given by number.
+/// processes have no names and are given by index.
 pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,

@@ -232,8 +232,8 @@ pub(crate) struct State<'p> {
     pub cells: Vec<Term>,
     /// The holder of each lock.
     pub locks: Vec<Option<ProcessId>>,
-    /// The threads that have not ended, in the order of their numbers. A step changes only one of
-    /// them, so goals share the others.
+    /// The threads that have not ended, in the order of their indices. A step changes only the
+    /// thread that makes it, so goals share the other threads.
     pub threads: Vec<Rc<Thread<'p>>>,
     /// The assumptions so far, in order.
     pub condition: Vec<Term>,
@@ -250,7 +250,8 @@ impl<'p> State<'p> {
         }
     }
 
-    /// Returns the index of a process, which must not have been removed.
+    /// Returns the index of the thread of a process in `threads`. The thread must not have been
+    /// removed.
     pub fn position(&self, process: ProcessId) -> usize {
         let found = self.threads.iter().position(|t| t.process == process);
         found.expect("a thread that makes a step is there")

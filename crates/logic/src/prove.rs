@@ -34,13 +34,13 @@ pub struct Outcome {
     pub bounds: Vec<Bound>,
     /// Whether a loop without an invariant was unfolded too often.
     pub unfolded: bool,
-    /// The counts.
+    /// The size of the proof, and the number of questions.
     pub counts: ProofCounts,
     /// Whether the goal was decided by executing its boxes, so that there is no proof to check.
     pub by_execution: bool,
 }
 
-/// The size of a proof.
+/// Counts of a search for a proof.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProofCounts {
     /// The number of applications of SCHEDULE.
@@ -87,10 +87,10 @@ pub struct Theorem<'a> {
     pub formula: &'a Formula,
 }
 
-/// The most open goals that are reported.
+/// Limit on the number of open goals that are reported.
 const MOST_OPEN: usize = 5;
 
-/// The most goals that are written if the search was broken off.
+/// Limit on the number of goals that are written if the search was broken off.
 const MOST_OF_CUT: usize = 1000;
 
 /// Whether some initial values satisfy the `requires` of the program. The error is the reason why

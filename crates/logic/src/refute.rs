@@ -32,7 +32,7 @@ pub struct Refutation {
     pub goal: Option<usize>,
     /// The run of each box on the path, the outermost first.
     pub runs: Vec<BoxRun>,
-    /// The values of initial values and inputs.
+    /// The initial values and the inputs, by name.
     pub values: Vec<(String, String)>,
     /// The values of the variables that quantifiers bind, by their names in the formula.
     pub bound: Vec<(String, i64)>,
@@ -71,7 +71,8 @@ pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> BoxRunResult + 'a;
 type Refuted<'a> = (Option<usize>, &'a Leaf, &'a Model, Option<ProcessId>);
 
 impl Search<'_, '_> {
-    /// Returns the first refuted questions. Questions with executions of the program come first.
+    /// Returns the first refuted questions. Questions whose values belong to an execution of the
+    /// program come first.
     pub fn refutations(&self, most: usize) -> Vec<Refutation> {
         let mut all = self.refuted();
         all.sort_by_key(|(at, ..)| !at.is_none_or(|at| self.is_concrete(at)));
@@ -180,8 +181,8 @@ impl Search<'_, '_> {
             })
             .filter(|(number, _)| *number >= thread.asked)
             .collect();
-        // On another path the choice with this number may have another type, and the model may lack
-        // a value for it. Prefer the one with a value.
+        // On another path the choice with this index may have another type, and the model may lack
+        // a value for it. Prefer the choice with a value.
         chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
         chosen.dedup_by_key(|(number, _)| *number);
         let chosen = chosen
@@ -238,8 +239,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns the text between process and number in the name of an outcome or input, for a box with
-/// `depth` boxes around it.
+/// Returns the text between the process and the index in the name of an outcome (mark `?`) or an
+/// input (mark `#`), for a box with `depth` boxes around it.
 pub(crate) fn within(depth: u32, mark: &str) -> String {
     match depth {
         0 => mark.to_owned(),

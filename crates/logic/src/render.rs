@@ -36,7 +36,7 @@ pub(crate) struct ReachedSequent<'s, 'p> {
     pub path: Vec<Arc<EventRecord>>,
 }
 
-/// The greatest length of a statement that is shown.
+/// Limit on the characters of a statement that are shown.
 const STATEMENT_WIDTH: usize = 60;
 
 impl Names<'_, '_> {
@@ -363,7 +363,7 @@ impl<'p> Search<'p, '_> {
                 return (goals, Some(bound));
             }
             // A path begins at the first goal of a segment. The parent of a goal has a smaller
-            // number, so its record exists already.
+            // index, so its record exists already.
             let before = goal.parent.filter(|_| goal.segment != id);
             let mut path = before.map_or_else(Vec::new, |before| goals[before].path.clone());
             path.extend(goal.event.iter().map(|event| Arc::new(names.event(event))));

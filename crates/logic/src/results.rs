@@ -45,7 +45,7 @@ impl GoalResults {
         self.refuted.extend(refuted.then_some(goal));
     }
 
-    /// Sorts the goals, which were recorded in the order of processing, by their numbers.
+    /// Sorts the goals by their indices. They were recorded in the order of processing.
     pub fn close(&mut self) {
         self.open.sort_unstable();
         self.refuted.sort_unstable();

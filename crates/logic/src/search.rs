@@ -12,6 +12,7 @@
 //! | DL-POR, section 6.1 | [`AppliedRule::Back`] if elements certainly differ (`aliases.rs`) |
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
+//! docs/algorithms.md lists the errata.
 //!
 //! Loops are handled in `loops.rs`.
 //!
@@ -49,6 +50,7 @@ pub(crate) struct Goal<'p> {
     pub segment: usize,
     /// The event of the step to this goal, if it has one. It extends the path of the parent.
     pub event: Option<Event>,
+    /// The goal that led to this goal, by a step or by another rule; `None` for a root.
     pub parent: Option<usize>,
     /// The process that made the step to this goal.
     pub process: Option<ProcessId>,
@@ -66,23 +68,32 @@ pub(crate) struct Goal<'p> {
 pub(crate) enum AppliedRule {
     /// No rule was applied.
     Open(OpenReason),
+    /// SCHEDULE: every thread makes its next step.
     Schedule {
         steps: Vec<ThreadStep>,
         /// The question whether some process can continue, if it is asked.
         deadlock: Option<Leaf>,
     },
+    /// REDUCE: every thread has ended. The questions are those about Ψ, and the goals those of the
+    /// boxes in Ψ.
     Reduce {
         leaves: Vec<Leaf>,
         boxes: Vec<usize>,
     },
+    /// The assumptions contradict each other, which this leaf shows.
     Close(Leaf),
+    /// DL-POR: the goal equals this earlier goal.
     Merge(usize),
+    /// The goal follows from a more general goal (`loops.rs`).
     Generalise {
         leaves: Vec<Leaf>,
+        /// The more general goal.
         to: usize,
     },
+    /// The goal is an instance of an earlier goal (`loops.rs`).
     Back {
         leaves: Vec<Leaf>,
+        /// The earlier goal.
         to: usize,
     },
 }
@@ -170,8 +181,9 @@ pub(crate) struct Search<'p, 's> {
     pub results: GoalResults,
     /// The number of goals that were merged.
     pub merged: u64,
-    /// Goals by context, segment and path.
+    /// Goals by context, segment and the fingerprint of the path.
     known: FxHashMap<(usize, usize, Fingerprint), Vec<usize>>,
+    /// The goals that were made by generalising another goal.
     pub generalised: Vec<usize>,
     /// Whether there are unbounded loops. If so, goals are also looked up by their states.
     pub endless: bool,
@@ -566,7 +578,7 @@ impl<'p, 's> Search<'p, 's> {
         hasher
     }
 
-    /// Adds the goal after a step, and merges it with a known goal if possible. Returns the number
+    /// Adds the goal after a step, and merges it with a known goal if possible. Returns the index
     /// of the new goal.
     fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
         let parent = &self.goals[from];

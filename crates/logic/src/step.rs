@@ -4,7 +4,7 @@
 //! The rule for the next statement of a thread yields one sequent for each branch of the statement,
 //! with the assumptions of the branch. Local work belongs to the step before it, as in the other
 //! engines. A guard or choice is one step together with the first step of the statement that it
-//! guards.
+//! guards. docs/algorithms.md lists the errata.
 //!
 //! | paper | a variant of [`Rule`](mazurka_core::proof::Rule) |
 //! |---|---|
@@ -28,7 +28,7 @@ use crate::world::{Branch, World};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepTooLarge(pub String);
 
-/// The greatest amount of work in one step.
+/// Limit on the work of one step, on all its branches together.
 const MOST_WORK: usize = 20_000;
 
 /// A step under construction.

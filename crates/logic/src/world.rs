@@ -38,7 +38,7 @@ pub(crate) struct Branch<'p> {
     pub state: State<'p>,
     /// The process that makes the step.
     pub turn: ProcessId,
-    /// The chosen values, each with its lower and upper bound.
+    /// The chosen values, each with its lower bound and its exclusive upper bound.
     pub chosen: Vec<[Term; 3]>,
     /// The decisions of the step that lead to this branch.
     pub ways: Vec<u8>,

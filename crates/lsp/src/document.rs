@@ -14,7 +14,7 @@ use mazurka::{Diagnostic, Part, Program, Span, StepPlace, parts};
 use crate::Environment;
 use crate::text::Text;
 
-/// Returns the text of an open file with this path, if it is open.
+/// A function that returns the text of the file with a path, if the file is open in the editor.
 pub(crate) type OpenTexts<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// One version of a file, with its analysis.
@@ -48,7 +48,8 @@ pub(crate) struct Included {
     name: String,
     uri: Option<Uri>,
     text: Text,
-    /// The line of the document that includes it, or a file that does.
+    /// The line of the document with the `include` through which the file is included, directly or
+    /// not.
     line: Range,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct Finding {
     pub name: String,
     /// The answer, in one line.
     pub answer: String,
-    /// A diagnostic for each violation, with its place and its run.
+    /// A diagnostic for each violation, at its place, with the steps of its run as related places.
     pub diagnostics: Vec<LspDiagnostic>,
 }
 

@@ -200,7 +200,7 @@ pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
         .collect()
 }
 
-/// Describes a symbol; `inner` has the symbols inside each.
+/// Describes a symbol with the symbols inside it; `inner` has their indices for each symbol.
 fn outlined(document: &Document, at: usize, inner: &[Vec<usize>]) -> DocumentSymbol {
     let symbol = &document.symbols.declared[at];
     let icon = match symbol.kind {

@@ -2,9 +2,10 @@
 //!
 //! [`serve`] speaks the protocol over a connection until the editor ends it. [`converse`] does the
 //! same over two streams of bytes. The server reads and writes no files: the host provides them as
-//! an [`Environment`]. A text is analysed when no further message waits, so a burst of keystrokes
-//! is analysed once. Searches are started by commands of the user, one at a time. A search ends
-//! early if its program is edited, if another search is started, or if the editor cancels it.
+//! an [`Environment`]. A changed text is analysed only when no further message waits, so that after
+//! several fast keystrokes it is analysed once. Searches are started by commands of the user, one
+//! at a time. A search ends early if its program is edited, if another search is started, or if the
+//! editor cancels it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -70,9 +71,10 @@ use search::{Answer, Question, Search};
 use text::Text;
 pub use transport::converse;
 
-/// The command that searches for a verdict. Its arguments are a URI and the name of a property.
+/// The command that searches for a verdict. Its arguments are a URI and perhaps a kind of violation
+/// or the name of a property.
 pub const CHECK: &str = "mazurka.check";
-/// The command that runs one execution. Its arguments are a URI and a seed.
+/// The command that runs one random execution. Its arguments are a URI and perhaps a seed.
 pub const RUN: &str = "mazurka.run";
 
 /// The default time limit of a search, in seconds.
@@ -210,7 +212,7 @@ struct Server {
     documents: HashMap<String, Document>,
     /// The latest text of each open file, with its path, by its URI.
     open: HashMap<String, (String, Text)>,
-    /// The files whose text has changed and was not analysed yet, with their versions.
+    /// The files whose text has changed since it was last analysed, with their versions.
     unread: Vec<(Uri, i32)>,
     /// The paths of open files that have changed or were closed: programs that include them are
     /// analysed again.
@@ -222,9 +224,9 @@ struct Server {
     trusted: bool,
     /// Whether the editor supports a request to refresh its lenses.
     refreshes: bool,
-    /// The number of requests sent to the editor.
+    /// How many requests were sent to the editor; gives each request another identifier.
     requests_sent: i32,
-    /// The number of runs, which gives each run another seed.
+    /// How many runs were started; gives each run another seed.
     runs: u64,
     /// Whether the editor has asked for the end: then it may only send `exit`.
     is_shut_down: bool,
@@ -271,7 +273,8 @@ impl Server {
         let _ = self.out.send(message.into());
     }
 
-    /// Takes over the settings that an editor sends; others stay as they are.
+    /// Takes over the settings that an editor sends; the settings that it does not send stay as
+    /// they are.
     fn configure(&mut self, settings: &Value) {
         if let Some(seconds) = settings["timeLimit"].as_u64() {
             self.limit = Duration::from_secs(seconds.max(1));

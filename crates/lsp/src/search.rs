@@ -39,7 +39,7 @@ pub(crate) struct Search {
 /// The end of a search.
 pub(crate) struct Answer {
     pub id: RequestId,
-    /// The outcome; the error is a sentence.
+    /// The result. The error says in a sentence why there is none.
     pub outcome: Result<Outcome, String>,
 }
 
@@ -106,7 +106,7 @@ impl Search {
     }
 }
 
-/// The memory limit of a search.
+/// The memory limit of a search, in bytes.
 const MOST_MEMORY: u64 = 2 << 30;
 
 fn answer(
@@ -157,8 +157,8 @@ fn answer(
     }
 }
 
-/// Sets the options to decide a kind of violation or a named property, as `--property` does.
-/// Refuses a name that the program does not have.
+/// Sets the options so that only a kind of violation or a named property counts, as `--property`
+/// does. Refuses a word that is neither.
 fn ask(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
     let named = program.named_properties();
     options.counted = Some(match Kinds::parse(word) {

@@ -7,7 +7,7 @@ use mazurka::Span;
 /// A text, and where its lines begin.
 ///
 /// In the protocol `\n`, `\r\n` and a lone `\r` end a line. In records and in the language only
-/// `\n` does, so there are two tables.
+/// `\n` ends a line, so there are two tables of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text {
     text: String,
@@ -15,8 +15,8 @@ pub(crate) struct Text {
     lines: Vec<usize>,
     /// Where the lines begin, as records count them.
     record_lines: Vec<usize>,
-    /// For each character beyond ASCII: the byte offset of its end, and by how much this offset
-    /// exceeds the number of UTF-16 units up to there.
+    /// For each character beyond ASCII: the byte offset of its end, and the difference between this
+    /// offset and the count of UTF-16 units up to there.
     wide: Vec<(usize, usize)>,
 }
 
@@ -69,7 +69,7 @@ impl Text {
         Self::new(text)
     }
 
-    /// Returns the byte range of a line that begins in one of the tables, without its line break.
+    /// Returns the byte range of a line, without its line break. `starts` is one of the two tables.
     fn line_in(&self, starts: &[usize], line: usize) -> std::ops::Range<usize> {
         let Some(&start) = starts.get(line) else {
             return self.text.len()..self.text.len();
@@ -90,7 +90,7 @@ impl Text {
         self.line_in(&self.record_lines, line.saturating_sub(1))
     }
 
-    /// Returns by how much a byte offset exceeds the number of UTF-16 units before it.
+    /// Returns the difference between a byte offset and the count of UTF-16 units before it.
     fn surplus(&self, offset: usize) -> usize {
         let before = self.wide.partition_point(|(end, _)| *end <= offset);
         before.checked_sub(1).map_or(0, |last| self.wide[last].1)

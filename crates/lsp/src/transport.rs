@@ -104,7 +104,8 @@ fn framed(message: &Value) -> Vec<u8> {
 struct Frames {
     /// The bytes that are not used yet.
     bytes: Vec<u8>,
-    /// The length of the header at their start, and that of its payload, if the header is complete.
+    /// If `bytes` starts with a complete header: the length of the header, and the length of the
+    /// payload after it.
     header: Option<(usize, usize)>,
 }
 
@@ -172,8 +173,8 @@ impl Frames {
     }
 }
 
-/// Parses a message; `None` if it is an answer, which the server does not use. The error is the
-/// answer to send.
+/// Parses a message. Returns `None` for a response of the editor, which the server does not use.
+/// The error is the response to send.
 fn parsed(payload: &[u8]) -> Result<Option<Message>, Value> {
     let unreadable = |why: String| refusal(Value::Null, ErrorCode::ParseError, &why);
     let text = std::str::from_utf8(payload);

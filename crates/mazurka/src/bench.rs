@@ -30,7 +30,8 @@ pub struct Bench {
     /// The engines. If the list is empty, each program is measured with the engines that have
     /// figures to compare with.
     pub algorithms: Vec<Algorithm>,
-    /// Only programs whose name contains this: `fib`, `writers(9)`.
+    /// If given, only the programs whose name contains it are measured, such as `fib` or
+    /// `writers(9)`.
     pub filter: Option<String>,
     /// Whether to use tiny sizes, as a test that everything works.
     pub quick: bool,
@@ -65,7 +66,7 @@ pub struct NothingToMeasure {
 /// Why `bench` does not measure a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotMeasured {
-    /// Native code runs in a process of its own.
+    /// Native code runs in a separate process.
     #[error("`{0}`: C is not measured by `bench`; `explore` shows its time")]
     Native(String),
     /// The program has unknown values, so the time of the solver would be measured as well.
@@ -253,7 +254,7 @@ impl Bench {
             program: subject.name.clone(),
             algorithm: algorithm.to_string(),
             set: program.record().set.clone(),
-            // The states are recorded beside the counts.
+            // The number of states is a separate field of the measurement.
             counts: Counts {
                 states: None,
                 ..found.counts
@@ -315,7 +316,7 @@ fn settings(size: &Size) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the name of a program: `writers(9)`.
+/// Returns the name of a program, such as `writers(9)`.
 fn name(family: &Family, size: &Size) -> String {
     format!("{}({})", family.name, size.name)
 }
@@ -325,7 +326,7 @@ fn is_own_bound(bound: &Bound) -> bool {
     matches!(bound, Bound::TimeLimit(_) | Bound::MaxDepth(_))
 }
 
-/// Explores the whole space, and returns the time taken.
+/// Explores everything, and returns the findings and the time taken.
 fn search(
     program: &Program,
     algorithm: Algorithm,

@@ -64,7 +64,7 @@ pub enum NotCertified {
         "there are no certificates for `cover`, `refines`, `spec object`, and temporal properties over locals"
     )]
     Property,
-    /// Properties were named.
+    /// The options name properties, but a certificate is about kinds of violations.
     #[error("there are no certificates for properties by name; --property takes kinds here")]
     Named,
     /// A limit was reached before the certificate was complete.
@@ -85,7 +85,7 @@ pub enum NotCertified {
 pub struct Certified {
     /// The certificate.
     pub certificate: Certificate,
-    /// The properties that it shows.
+    /// What the certificate shows about all executions.
     pub facts: Facts,
     /// Number of steps that were added to the tree of `optimal`.
     pub added: u64,
@@ -160,7 +160,7 @@ impl Observer<Machine> for TreeRecorder {
     }
 }
 
-/// Checks whether to continue, and stores the answer.
+/// Asks the watch and the limits whether to continue. If not, `bound` is the reason.
 struct ContinueWatch<'a, 'w> {
     options: &'a Options,
     watch: &'a mut Watch<'w>,

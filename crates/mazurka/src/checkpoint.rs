@@ -5,9 +5,10 @@
 //! as not begun, so a resumed search has exactly the result of an uninterrupted search.
 //!
 //! A checkpoint can be used only for the same program, explored with the same options by the same
-//! version of Mazurka, because fingerprints and the numbers of program locations have no meaning in
-//! another version. A developer may forget to increase the version. So a checkpoint also contains
-//! the fingerprints of one run, which the reader compares with its own.
+//! version of Mazurka, because another version may compute other fingerprints and number the
+//! locations of a program in another way. A developer may forget to increase the version. So a
+//! checkpoint also contains the combined fingerprints of one run. The reader makes the same run and
+//! compares.
 //!
 //! A checkpoint contains a checksum of its own text. Without it, a changed digit could be another
 //! valid count or part, and the resumed search would give a wrong result. The checksum covers the
@@ -69,17 +70,21 @@ struct Saved {
     mazurka: String,
     program: ProgramRecord,
     options: FindingOptions,
-    /// The combined fingerprints of one run.
+    /// The combined fingerprints of one run, from [`sample`].
     sample: Hex,
     seconds: f64,
     counts: Counts,
     bounds: Vec<Bound>,
+    /// For each failure, its location in the program and the schedule of a run that shows it.
     failures: Vec<(u32, String)>,
     deadlock: Option<String>,
+    /// The fingerprints of at most two different results, each with the schedule of a run.
     finals: Vec<(Hex, String)>,
     failed: Vec<Hex>,
     observed: Vec<Hex>,
     broken_ensures: u64,
+    /// If traces are recorded: for each, its fingerprint, its deadlocks, and its violations of
+    /// `ensures`.
     traces: Option<Vec<(Hex, u64, u64)>>,
     /// Coverage: two digits for each instruction of the program. Only the results of a job
     /// (`cluster`) have it.
@@ -119,7 +124,8 @@ impl fmt::Display for FindingOptions {
     }
 }
 
-/// A remaining part.
+/// A remaining part: the schedule of its prefix, the processes that sleep after the prefix, and its
+/// share of the whole search space.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct RemainingPart {
     prefix: String,
@@ -227,8 +233,8 @@ fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Returns the fingerprints that checkpoints contain, of trace, state and failures, for the first
-/// run by brute force.
+/// Makes the first run of the engine `naive`, and combines the fingerprints of its trace, its
+/// observed result and its failures.
 fn sample<F: Front>(front: &F, options: &Options) -> Hex {
     let mut machine = front.machine(options);
     let limits = Limits {
@@ -405,14 +411,14 @@ impl Checkpoint {
         })
     }
 
-    /// Adds the parts of the program that were reached.
+    /// Adds the coverage: one byte for each instruction of the program.
     pub(crate) fn with_reached(mut self, notes: &[u8]) -> Self {
         let digits = notes.iter().map(|note| format!("{note:02x}"));
         self.0.reached = Some(digits.collect());
         self
     }
 
-    /// Returns the parts of the program that were reached, if the checkpoint has them.
+    /// Returns the coverage, one byte for each instruction, or `None` if the checkpoint has none.
     pub(crate) fn reached(&self) -> Result<Option<Vec<u8>>, ResumeError> {
         let Some(digits) = &self.0.reached else {
             return Ok(None);
@@ -495,7 +501,8 @@ impl Saved {
         let deadlock = self.deadlock.as_ref();
         let finals = self.finals.iter();
         Ok(Findings {
-            // In an exploration every kind of violation counts.
+            // `halted` is about failures that do not count, and in an exploration every failure
+            // counts.
             halted: false,
             counts: self.counts,
             bounds: self.bounds.clone(),

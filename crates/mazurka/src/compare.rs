@@ -33,19 +33,17 @@ use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
 use mazurka_core::{
     Bound, Execution, Kinds, Limits, Narrator, Schedule, Semantics, StopReason, Verdict, ending,
 };
-use mazurka_explore::{Budget, Findings, Goal, Observer, Search};
+use mazurka_explore::{Budget, Findings, Goal, Observer, Parts, Search, Stateless, Workers};
 use mazurka_lang::{Agreement, Code, Machine, Observed, SymbolicMachine, Valuation, hir};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::retell;
 use crate::front::{Front, on_front};
+use crate::pick::{BUDGET_IN_PARTS, FIRST_BUDGET, PART_OF_BUDGET};
 use crate::search::{Head, everything};
 use crate::unknowns::{doubt, follow, gives_up, symbolic_machine};
 use crate::{Algorithm, Options, Program, Refused, Watch};
-
-/// Number of steps of the first attempt of each engine.
-const FIRST_BUDGET: u64 = 100_000;
 
 /// The relation between the outcomes of two programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -143,7 +141,6 @@ type RunOutcome = (u8, Vec<(String, String)>);
 
 /// The outcomes of a program whose values are known, each with the shortest schedule that was
 /// found.
-#[derive(Default)]
 struct Outcomes {
     names: Vec<String>,
     met: BTreeMap<RunOutcome, Schedule>,
@@ -156,6 +153,23 @@ fn number(ending: Ending) -> Option<u8> {
         Ending::Failure => Some(1),
         Ending::Deadlock => Some(2),
         Ending::Discarded | Ending::Lost | Ending::Open => None,
+    }
+}
+
+impl Outcomes {
+    fn new(names: &[String]) -> Self {
+        Self {
+            names: names.to_vec(),
+            met: BTreeMap::new(),
+        }
+    }
+
+    /// Adds an outcome. Of two schedules, keeps the shorter one, or the first.
+    fn add(&mut self, outcome: RunOutcome, schedule: Schedule) {
+        let known = self.met.get(&outcome);
+        if known.is_none_or(|known| known.0.len() > schedule.0.len()) {
+            self.met.insert(outcome, schedule);
+        }
     }
 }
 
@@ -195,15 +209,48 @@ impl<T> SearchedProgram<T> {
     }
 }
 
+/// A search for the outcomes of a program by `optimal`, in parts that workers share.
+struct PartsSearch<'a> {
+    parts: Parts,
+    names: &'a [String],
+    /// The outcomes found so far.
+    outcomes: Outcomes,
+}
+
+impl PartsSearch<'_> {
+    /// Explores the remaining parts, each with at most this number of steps. The result does not
+    /// depend on the number of workers.
+    fn run<M: Narrator>(
+        &mut self,
+        most_steps: u64,
+        limits: Limits,
+        workers: &Workers<'_, M>,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        self.parts.most_steps = Some(most_steps);
+        self.parts.search.limits = limits;
+        let observers = || Outcomes::new(self.names);
+        let (found, parts) = self.parts.run_observed(workers, watch, &observers);
+        for (outcome, schedule) in parts.into_iter().flat_map(|part| part.met) {
+            self.outcomes.add(outcome, schedule);
+        }
+        found
+    }
+}
+
 /// Explores a program. Two engines take turns with growing budgets, as in `check`: `stateful`
-/// merges equal states, `optimal` explores each trace once.
+/// merges equal states, `optimal` explores each trace once, and workers share a long search.
 fn explore<M: Narrator + Semantics>(
-    machine: &mut M,
+    machines: &(dyn Fn() -> M + Sync),
     names: &[String],
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> SearchedProgram<Outcomes> {
+    let machine = &mut machines();
     let all = Budget::new(&options.limits);
+    let mut in_parts = None;
+    // Without parts, limits on counts remain exact.
+    let whole = options.limits.steps.is_some() || options.limits.executions.is_some();
     let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful];
     if machine.may_repeat() {
         engines.reverse();
@@ -211,20 +258,41 @@ fn explore<M: Narrator + Semantics>(
     let mut budget = FIRST_BUDGET;
     loop {
         for algorithm in engines.clone() {
-            let steps = options.limits.steps.map_or(budget, |most| most.min(budget));
-            let mut outcomes = Outcomes {
-                names: names.to_vec(),
-                ..Outcomes::default()
+            let mut steps = options.limits.steps.map_or(budget, |most| most.min(budget));
+            let mut outcomes = Outcomes::new(names);
+            let goal = Goal::Everything;
+            let shared = algorithm == Algorithm::Optimal && !whole && budget >= BUDGET_IN_PARTS;
+            let mut found = if shared {
+                steps /= PART_OF_BUDGET;
+                let search = Search {
+                    algorithm: Stateless::Optimal,
+                    limits: all.left(),
+                    goal,
+                };
+                let limits = search.limits.clone();
+                let parts = in_parts.get_or_insert_with(|| PartsSearch {
+                    parts: Parts::of(machine, search),
+                    names,
+                    outcomes: Outcomes::new(names),
+                });
+                let workers = Workers {
+                    count: options.jobs,
+                    programs: machines,
+                };
+                let found = parts.run(steps, limits, &workers, watch);
+                outcomes.met.clone_from(&parts.outcomes.met);
+                found
+            } else {
+                let search = Search {
+                    algorithm,
+                    limits: Limits {
+                        steps: Some(steps),
+                        ..all.left()
+                    },
+                    goal,
+                };
+                search.run(machine, watch, &mut outcomes)
             };
-            let search = Search {
-                algorithm,
-                limits: Limits {
-                    steps: Some(steps),
-                    ..all.left()
-                },
-                goal: Goal::Everything,
-            };
-            let mut found = search.run(machine, watch, &mut outcomes);
             found.elapsed = all.elapsed();
             all.restate(&mut found.bounds);
             let own = options.limits.steps.is_none_or(|most| steps < most);
@@ -309,7 +377,8 @@ struct Compared {
 }
 
 impl Program {
-    /// Compares the outcomes of this program with those of another.
+    /// Compares the outcomes of this program with those of another. With unknown values one worker
+    /// explores.
     pub fn compare(
         &self,
         other: &Program,
@@ -319,10 +388,7 @@ impl Program {
     ) -> Result<CompareRecord, NotCompared> {
         let names = self.names_compared_with(other, how)?;
         let budget = Budget::new(&options.limits);
-        let options = &Options {
-            jobs: 1,
-            ..options.started()
-        };
+        let options = &options.started();
         let both = [self, other];
         let unknown = both.iter().any(|program| !program.unknowns().is_empty());
         let compared = match (unknown, self.language.maz(), other.language.maz()) {
@@ -458,7 +524,7 @@ fn numbers(
             ..options.clone()
         };
         let mut met = on_front!(program.language, front => {
-            explore(&mut front.machine_for_a_search(options), names, options, watch)
+            explore(&|| front.machine_for_a_search(options), names, options, watch)
         });
         budget.restate(&mut met.found.bounds);
         met

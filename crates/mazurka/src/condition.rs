@@ -55,10 +55,10 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 /// Limit on the steps of one run, if runs may be infinite and no limit is given.
 const DEPTH_OF_LOOPS: u64 = 200;
 
-/// The most cases that are shown.
+/// Limit on the number of cases that are shown.
 const MOST_CASES: usize = 12;
 
-/// The most pairs of results that are compared.
+/// Limit on the number of pairs of results that are compared.
 const MOST_PAIRS: usize = 20_000;
 
 /// The property in question.
@@ -143,12 +143,12 @@ pub struct ConditionRecord {
     pub cases: Vec<Case>,
 }
 
-/// Some values for which runs show something.
+/// Some values for which runs show a failure, a deadlock or different results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// The values.
+    /// The values, as a formula.
     pub condition: String,
-    /// An example of them.
+    /// One example of such values.
     pub values: Vec<Binding>,
     /// A run with these values, or two with different results.
     pub runs: Vec<Run>,
@@ -157,10 +157,11 @@ pub struct Case {
 /// Runs over terms, each with the condition under which it is possible.
 type Runs = Rc<Vec<(Term, Schedule)>>;
 
-/// Values for which runs show something.
+/// Values for which runs show a failure, a deadlock or different results.
 struct ShowingValues {
     condition: Term,
-    /// For each run to show, the candidates. The values decide which of them is possible.
+    /// For each run to show, the candidates. Which of the candidates is possible depends on the
+    /// values.
     runs: Vec<Runs>,
 }
 
@@ -174,6 +175,7 @@ struct OutcomeRuns {
 struct ConditionCollector<'a> {
     wanted: &'a SoughtProperty,
     classes: Vec<ShowingValues>,
+    /// The conditions in `classes`.
     known: FxHashSet<Term>,
     /// The values for which the initial state breaks the property. They are stored at the start,
     /// because later the machine is in other states.
@@ -185,6 +187,7 @@ struct ConditionCollector<'a> {
     results: Vec<OutcomeRuns>,
     /// The index of each result in `results`.
     result_of: FxHashMap<Box<[Term]>, usize>,
+    /// The runs in `results`: the index of the result, and the path condition.
     known_runs: FxHashSet<(usize, Term)>,
 }
 
@@ -589,7 +592,8 @@ impl Program {
     }
 }
 
-/// Whether the limits have cut only single runs, which are known.
+/// Whether the limits have only cut single runs, whose path conditions were collected, and have not
+/// ended the search.
 fn is_localised(bounds: &[Bound]) -> bool {
     bounds.iter().all(|bound| {
         matches!(
@@ -606,7 +610,8 @@ fn conditions(gathered: &ConditionCollector<'_>) -> Vec<Term> {
     classes.chain(sets).collect()
 }
 
-/// Returns a case with its runs; `None` if they exceed the range of numbers.
+/// Returns a case with its runs, or `None` if one of the runs cannot be repeated with numbers, for
+/// example because a number exceeds 64 bits.
 fn case(
     machine: &mut SymbolicMachine,
     (condition, all): (String, &[Runs]),

@@ -21,7 +21,7 @@ type Search<'a> = &'a mut dyn FnMut(&Program, &Options) -> Result<Record, Refuse
 const LEAST_STEPS: u64 = 1_000_000;
 
 impl Program {
-    /// Returns the covers that count, with their numbers.
+    /// Returns the covers that count, each with its index among all covers of the program.
     fn covers(&self, options: &Options) -> Vec<(usize, Cover)> {
         let stated = self.language.maz().map(|code| code.covers());
         let all = self.kinds_of(options).contains(Kind::Property);
@@ -41,8 +41,9 @@ impl Program {
     }
 
     /// Searches for the covers that count, and adds the results to a record. If another violation
-    /// was found, each search may use as many steps as the main search, but at least a million.
-    /// Covers for which the limits leave nothing remain open.
+    /// was found and the search need not go on after it, each search for a cover may use as many
+    /// steps as the main search, but at least a million. Covers for which the limits leave nothing
+    /// remain open.
     pub(crate) fn look_for_covers(
         &self,
         record: &mut Record,
@@ -56,8 +57,8 @@ impl Program {
         }
         let violated = record.verdict == Verdict::Violated && !options.keep_going;
         let own = violated.then(|| record.counts.steps.max(LEAST_STEPS));
-        // A limit on executions is the size of a sample, and each cover gets a sample of its own.
-        // All other limits apply to the whole command.
+        // A limit on executions is the size of a sample, and each cover gets its own sample. All
+        // other limits apply to the whole command.
         for (number, cover) in covers {
             if record.sample.is_some() {
                 account.forget_executions();

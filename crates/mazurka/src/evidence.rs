@@ -21,8 +21,9 @@ pub(crate) struct NarratedRun {
     pub run: Run,
     /// The failures that count: no false `assume` happens before them.
     pub failures: Vec<Mishap>,
+    /// Whether the run ends in a deadlock.
     pub deadlocked: bool,
-    /// The processes that could make the next step.
+    /// The processes that can make a step after the run.
     pub ready: Vec<String>,
 }
 
@@ -64,7 +65,8 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
     }
 }
 
-/// Returns the bounds at which the evaluator gave up in the current run, if any.
+/// Returns the bounds at which the evaluation of a step gave up in the current run, for example
+/// because a number exceeded 64 bits. Usually there are none.
 pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
     let steps = machine.events().iter().flat_map(|event| &event.mishaps);
     let mut bounds = Vec::new();
@@ -88,8 +90,8 @@ pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<B
     bounds
 }
 
-/// Returns the bounds at which the evaluator would give up in the next step of some process, if
-/// any.
+/// Returns the bounds at which the evaluation of the next step of some process would give up.
+/// Usually there are none.
 pub(crate) fn bounds_of_next_steps<E: Execution>(machine: &mut E, limits: &Limits) -> Vec<Bound> {
     let depth = machine.events().len();
     let mut bounds = Vec::new();
@@ -120,7 +122,7 @@ pub(crate) struct EvidenceTime {
 /// The time for showing further violations after the time limit was reached.
 const AFTER_THE_LIMIT: Duration = Duration::from_millis(300);
 
-/// The least number of runs that are tried to make a run more readable.
+/// A run is made more readable only if there is time to describe it this many times.
 const TRIED: u32 = 16;
 
 impl EvidenceTime {

@@ -12,8 +12,9 @@ use mazurka_lang::Machine;
 use crate::{Options, Program, Watch};
 
 impl Program {
-    /// Returns the explanation of the first witness, if the witness is a failure or a deadlock of a
-    /// `.maz` program whose values are known and which is small enough.
+    /// Returns the explanation of the first witness, if it shows a failure or a deadlock of a
+    /// `.maz` program without unknown values. Returns `None` also if the program is too large to be
+    /// explained.
     pub(crate) fn explanation(
         &self,
         record: &Record,

@@ -14,7 +14,7 @@ use crate::search::everything;
 use crate::unknowns::{Asked, given};
 use crate::{Algorithm, Options, Program, Refused, Watch, quietly};
 
-/// Receives each test with its number, from 1.
+/// Receives each test with its index, counted from 1.
 pub type TestSink<'a> = &'a mut dyn FnMut(u64, &RunRecord);
 
 /// Forwards the schedule of every complete run.

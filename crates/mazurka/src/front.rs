@@ -45,10 +45,11 @@ pub(crate) trait Front: Sync {
         Ok(())
     }
 
-    /// The machine that runs the program with labels.
+    /// The machine that runs the program and records a label for each step, for `permute`.
     type Labelled: Labels;
 
-    /// Creates a machine with labels, or returns `None` if the program has unknown values.
+    /// Creates a machine that records labels, or returns `None` if the program has unknown values
+    /// or is native.
     fn labelled(&self, options: &Options) -> Option<Self::Labelled>;
 
     /// Creates a machine for one run: a long step is broken off when the patience of the options is
@@ -86,7 +87,7 @@ pub(crate) trait Front: Sync {
     /// Whether the program states temporal properties.
     fn states_temporal(&self) -> bool;
 
-    /// Whether time can pass in the program so that times which are not explored may matter.
+    /// Whether the program may behave differently at points of time that are not explored.
     fn leaves_out_times(&self) -> bool {
         false
     }
@@ -362,7 +363,8 @@ impl Language {
         }
     }
 
-    /// Returns the initial processes that have a name: number and name.
+    /// Returns the initial processes that have a name: for each its path, such as `1`, and its
+    /// name.
     pub fn names(&self) -> Vec<(String, String)> {
         let code = self.maz().into_iter();
         let named = code.flat_map(|code| code.process_names().roots());
@@ -437,7 +439,7 @@ impl Language {
         of_each!(*self, front => Front::states_temporal(front))
     }
 
-    /// Whether times that are not explored may matter.
+    /// Whether the program may behave differently at points of time that are not explored.
     pub fn leaves_out_times(&self) -> bool {
         of_each!(*self, front => Front::leaves_out_times(front))
     }

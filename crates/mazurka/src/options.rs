@@ -22,8 +22,9 @@ pub struct Options {
     /// The kinds of violations that count; by default, those that the program
     /// [requires](crate::Program::counted).
     pub counted: Option<Kinds>,
-    /// The names of properties that count: of invariants, `ensures` and temporal properties. If
-    /// there are any, a property that is not named is ignored, unless `counted` contains its kind.
+    /// The names of properties that count: of invariants, `ensures`, temporal properties and
+    /// covers. If there are any, a property that is not named is ignored, unless `counted` contains
+    /// its kind.
     pub properties: Vec<String>,
     /// Which infinite runs count.
     pub fairness: Fairness,

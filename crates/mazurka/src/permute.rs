@@ -24,14 +24,15 @@ use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
-/// The request for permutations, and the number to list.
+/// The request for permutations, and how many to list.
 #[derive(Clone, Debug)]
 pub struct Permuting {
     /// The run to record. If the schedule ends early, the first ready process makes the next step.
     pub plan: Plan,
     /// Whether to continue from path to path until all are explored.
     pub complete: bool,
-    /// Whether to count also the classes according to the definitions as printed.
+    /// Whether to count also the classes according to the definitions as printed in the paper,
+    /// whose errata docs/algorithms.md lists.
     pub paper: bool,
     /// Whether to find also the permutations of the recorded path from any initial values.
     pub any_start: bool,
@@ -73,7 +74,7 @@ pub enum PermuteError {
     /// A run cannot be expressed over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
-    /// There is no class with this number.
+    /// There is no class with this index.
     #[error("there is no class {wanted}: {listed} are listed; --classes N lists more")]
     NoSuchClass {
         /// The requested class, from 1.
@@ -92,7 +93,8 @@ impl Program {
     /// use mazurka::{Options, Program, quietly};
     /// use mazurka::permute::Permuting;
     /// use mazurka::run::Plan;
-    /// // Errata E6: as recorded, with the choice first, nothing else can happen; but y can be 2.
+    /// // Errata E6 in docs/algorithms.md: the labels of the run "1 0", which sets y to 1, have no
+    /// // other order; but with another schedule y becomes 2.
     /// let source = "var x, y: int = 0
     ///     process { x := 1 } process { y := 1 <| x == 0 |> y := 2 }";
     /// let program = Program::load("e6.maz", source, &[]).unwrap();
@@ -197,7 +199,8 @@ impl Program {
             None
         };
         let mut machine = collecting.tester;
-        // The record names the algorithm of the paper.
+        // The algorithm in this head is a placeholder: below, the record gets the name of the
+        // algorithm of the paper.
         let counted = self.counted_by_explorers(options);
         let head = Head::new("permute", Algorithm::Optimal, options, counted);
         let shown = search::shown(&mut machine, &findings, head);
@@ -244,7 +247,7 @@ impl Program {
         })
     }
 
-    /// Returns the partial order of one of the listed classes, numbered from 1.
+    /// Returns the partial order of one of the listed classes; `class` counts from 1.
     pub fn partial_order(
         &self,
         permuted: &PermuteRecord,
@@ -268,7 +271,8 @@ impl Program {
     }
 }
 
-/// Makes the run to be recorded, up to its end, and describes it with another machine.
+/// Makes the run to be recorded, up to its end, and describes it with another machine. Also returns
+/// the limit that has cut the run, if any.
 fn record_run<L: Labels, M: Narrator>(
     wanted: &Permuting,
     labelled: &mut L,
@@ -307,7 +311,7 @@ fn record_run<L: Labels, M: Narrator>(
     Ok((narrator.told(&schedule, steps), bound))
 }
 
-/// Makes a step of a random one of these processes, or of the first.
+/// Makes a step of one of these processes: a random one if `random` is given, otherwise the first.
 fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&mut Random>) {
     match random {
         Some(random) => {
@@ -448,6 +452,7 @@ fn permuting(schedule: &Schedule, extent: Extent, limits: Limits) -> Search<Perm
 struct FromAnyStart {
     listed: usize,
     length: usize,
+    /// The schedule of each permutation, and how it ends.
     schedules: Vec<(String, Ending)>,
     outlooks: Vec<Outlook>,
 }
@@ -502,7 +507,8 @@ fn order_of<M: Narrator>(
     })
 }
 
-/// Collects permutations as they are found, and runs each of them as a test.
+/// Collects permutations as they are found, and repeats each of them with another machine as a
+/// test.
 struct Collecting<M> {
     /// Another machine, which runs permutations as plain schedules.
     tester: M,
@@ -510,9 +516,12 @@ struct Collecting<M> {
     /// permutation is stuck.
     length: Option<usize>,
     listed: usize,
+    /// Computes the path conditions. `None` if the time is over, or if the language does not
+    /// support it.
     concolic: Option<Concolic>,
     classes: Vec<PermutationClass>,
     results: Vec<PermutationResult>,
+    /// For an observed result and an ending, the index in `results`.
     known: FxHashMap<(Fingerprint, Ending), usize>,
 }
 
@@ -530,7 +539,8 @@ impl<M: Narrator> Collecting<M> {
         }
     }
 
-    /// Checks Theorem 15: if the program is scheduled in this order, it executes the permutation.
+    /// Checks Theorem 15 of the paper: scheduled in the order of a permutation, the program
+    /// executes this permutation.
     fn test<L: Labelled>(&mut self, program: &L, schedule: &Schedule) {
         follow(&mut self.tester, schedule);
         let same = |(one, other): (&Event, &Event)| {

@@ -24,11 +24,11 @@ use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers}
 use crate::{Algorithm, Options, Watch};
 
 /// Number of steps of the first attempts: a few milliseconds.
-const FIRST_BUDGET: u64 = 100_000;
+pub(crate) const FIRST_BUDGET: u64 = 100_000;
 /// The budget from which on the space is cut into parts.
-const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
+pub(crate) const BUDGET_IN_PARTS: u64 = 16 * FIRST_BUDGET;
 /// A part gets the budget divided by this number, because most parts need few steps.
-const PART_OF_BUDGET: u64 = 64;
+pub(crate) const PART_OF_BUDGET: u64 = 64;
 
 /// The question that the engines must decide.
 #[derive(Clone, Copy)]

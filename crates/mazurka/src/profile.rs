@@ -89,6 +89,7 @@ struct Profiler {
     /// For each step of the current run, its process, and the location of that process before the
     /// step.
     run: Vec<(ProcessId, u32)>,
+    /// Number of reversals for the locations of the first and the second step of a race.
     reversals: FxHashMap<(u32, u32), u64>,
 }
 

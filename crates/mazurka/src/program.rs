@@ -88,7 +88,7 @@ impl Program {
     }
 
     /// Parses a schedule of this program. Processes may be given by their names in the source, such
-    /// as `philosopher(2)`, `philosopher.2` or `server`, or by their numbers.
+    /// as `philosopher(2)`, `philosopher.2` or `server`, or by their paths, such as `0.1`.
     ///
     /// ```
     /// use mazurka::Program;
@@ -160,8 +160,8 @@ impl Program {
         }
     }
 
-    /// Returns the named properties (invariants, `ensures` and temporal ones), each with the kind
-    /// of its violations.
+    /// Returns the named properties (invariants, `ensures`, temporal properties and covers), each
+    /// with the kind of its violations.
     ///
     /// ```
     /// use mazurka::Program;

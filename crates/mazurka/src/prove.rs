@@ -69,7 +69,7 @@ pub struct ProveOptions {
     pub leave: bool,
     /// The solver.
     pub solver: Solving,
-    /// The limits; steps are applications of SCHEDULE.
+    /// The limits. One step is one application of the rule SCHEDULE.
     pub limits: Limits,
 }
 
@@ -156,7 +156,8 @@ pub enum ProveError {
         "there is no rule for `spec object`: histories are decided by `mazurka check` and `mazurka explore`"
     )]
     Object,
-    /// A custom goal about a program whose objects identify processes by number.
+    /// The goal is a formula, not the specification of the file, and the program has objects that
+    /// identify processes by their index.
     #[error(
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
     )]

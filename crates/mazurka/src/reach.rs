@@ -88,24 +88,24 @@ pub struct Reach {
 /// The record of a search for a state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachRecord {
-    /// The common record. The verdict is `Violated` if the state can be reached, and `Verified` if
-    /// not.
+    /// The common record. The verdict is `Violated` if the state can be reached, `Verified` if it
+    /// cannot, and `Inconclusive` if this is unknown.
     #[serde(flatten)]
     pub record: Record,
     /// The property.
     pub state: String,
     /// The answer.
     pub answer: Reachability,
-    /// The net that was searched.
+    /// The kind of net that was searched.
     pub net: String,
     /// The method: `search` or `smt`.
     pub method: String,
     /// Number of executions that were run to build the net.
     pub tests: u64,
     /// With `search`: the number of markings of the property's variables and processes that were
-    /// examined.
+    /// examined. With `smt`: 0.
     pub markings: u64,
-    /// A run to the state.
+    /// A run to the state; `None` if no run to it was found.
     pub run: Option<Run>,
 }
 
@@ -140,7 +140,9 @@ impl<'a> NetQuestion<'a> {
         }
     }
 
-    /// Returns which of the points hold if the processes are at these lines.
+    /// For each point of the property (a process and a line), returns whether the process is there.
+    /// `lines` contains the current line of each process that the property mentions, or `None` if
+    /// it is at no line.
     fn points(&self, lines: &[Option<usize>]) -> Vec<bool> {
         let at = |(process, line): &(ProcessPath, usize)| {
             let known = self.processes.iter().position(|known| known == process);
@@ -358,7 +360,8 @@ fn reach_with_numbers(
     Ok((outcome, net.found))
 }
 
-/// Decides the question for some inputs, which the solver finds.
+/// Decides the question for a program with inputs: whether the state can be reached for some of
+/// their values, which the solver finds.
 fn reach_for_all(
     program: &ForAll,
     question: &NetQuestion<'_>,
@@ -416,7 +419,7 @@ fn reach_for_all(
     Ok((ReachSearch { run, markings }, net.found))
 }
 
-/// Returns a function that checks the limits at intervals.
+/// Returns a function that may be called often: it checks the limits in every 64th call.
 fn ticker<'a>(
     budget: Budget<'a>,
     found: &Findings,
@@ -479,7 +482,8 @@ fn note(
     }
 }
 
-/// Returns the shortest schedule to the state that a fixed effort finds, if there is time.
+/// Returns a shorter schedule to the state if there is time and a fixed effort finds one, and
+/// otherwise the given schedule.
 fn nearest(machine: &mut Machine, schedule: &Schedule, question: &NetQuestion<'_>) -> Schedule {
     if question.budget.time().is_break() {
         return schedule.clone();

@@ -375,7 +375,7 @@ fn replay_witness<M: Narrator + Semantics>(
     }
 }
 
-/// Returns the failure that a witness shows.
+/// Returns the failure among `failures` that the witness shows; `None` if there is none.
 fn failure_again<M: Narrator>(
     machine: &mut M,
     failures: &[Mishap],

@@ -67,7 +67,8 @@ pub struct RunRecord {
     /// Whether another run is equivalent, if requested: see [`Program::compare_runs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedRuns>,
-    /// The events ι⟨W, R⟩ of the run, if requested: see [`Program::path_events`].
+    /// The events ι⟨W, R⟩ of the run (the process, and the variables that it writes and reads), if
+    /// requested: see [`Program::path_events`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<PathEvent>,
     /// The run as a sequential program, if requested: see [`Program::linearised`].

@@ -122,7 +122,8 @@ fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
 }
 
-/// Adds the findings of a search for graver violations. Returns whether it was complete.
+/// Joins the record of a search for graver violations into the record so far. Returns whether that
+/// search ended before it hit a limit.
 fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     let ended = more.stopped != StopReason::Bound;
     if ended {
@@ -147,7 +148,8 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
         (Some(false), _) | (_, Some(false)) => Some(false),
         (known, other) => known.or(other),
     };
-    // Each search has found only some of these, so the greater count is nearer to the total.
+    // Each of the two searches has found only some deadlocks and failures, so the greater count is
+    // nearer to the total.
     let (counts, others) = (&mut record.counts, more.counts);
     counts.deadlocks = counts.deadlocks.max(others.deadlocks);
     counts.failures = counts.failures.max(others.failures);
@@ -170,7 +172,7 @@ pub struct Saving<'a> {
 struct Tour {
     command: &'static str,
     algorithm: Algorithm,
-    /// Whether the first violation ends it.
+    /// Whether the first violation ends the search.
     stops: bool,
 }
 
@@ -297,8 +299,8 @@ impl Program {
             },
         )?;
         self.look_at_refinement(&mut record, options, &account, watch)?;
-        // The parts of the work had only the rest of the time as their limit; report the limit of
-        // the user.
+        // Each search of this check had the remaining time as its limit. Report the limit that the
+        // user gave.
         account.restate(&mut record.scope.bounds);
         if account.over().is_none() {
             record.explanation = self.explanation(&record, options, watch);
@@ -578,8 +580,8 @@ impl Program {
         self.record_of(head, found, shown)
     }
 
-    /// Returns the record of a search with its evidence. If a finding has no evidence, the search
-    /// must have hit a bound.
+    /// Returns the record of a search with its evidence. Panics if a finding has no evidence
+    /// although the search has not hit a bound.
     pub(crate) fn record_of(
         &self,
         head: Head<'_>,

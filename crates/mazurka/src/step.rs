@@ -36,7 +36,8 @@ use crate::{Options, Program, Watch, quietly};
 
 pub use mazurka_core::{HeldLock, NextSteps, Situation, Standing};
 
-/// The most next steps that are shown for one process. Its `choose` may have a million outcomes.
+/// Limit on the number of next steps that are shown for one process. Its `choose` may have a
+/// million outcomes.
 const MOST_OUTCOMES: usize = 8;
 
 /// A run that is made by hand: a program in a state of a run, with the steps that led there and the
@@ -65,7 +66,7 @@ pub enum StepProblem {
         process: String,
         /// What it waits for.
         what: String,
-        /// The process that holds it, if there is one.
+        /// The process that holds it, as the end of the message; empty if there is none.
         held: String,
     },
     /// The process has ended, or was halted.
@@ -378,7 +379,8 @@ impl Stepper<'_> {
         }
     }
 
-    /// Checks that the last step has these outcomes.
+    /// Checks that the last step was not broken off, and that these outcomes decide all of its
+    /// choices.
     fn accepted(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<(), StepProblem> {
         let Some(event) = self.machine.events().last() else {
             return Ok(());
@@ -469,7 +471,7 @@ impl Stepper<'_> {
         self.machine.name_of(self.machine.processes().path(process))
     }
 
-    /// Returns the obstacle with the names of processes instead of their numbers.
+    /// Returns the obstacle with the names of processes instead of their paths.
     fn named(&self, waiting: &Waiting) -> Waiting {
         let name = |number: &str| match number.parse() {
             Ok(path) => self.machine.name_of(&path),

@@ -54,7 +54,7 @@ impl Default for SymbolicOptions {
 /// The record of symbolic states: the common record, and the states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SymbolicRecord {
-    /// The common record. Its `steps` are applications of SCHEDULE.
+    /// The common record. Its `steps` are applications of the rule SCHEDULE.
     #[serde(flatten)]
     pub record: Record,
     /// The states.
@@ -63,7 +63,8 @@ pub struct SymbolicRecord {
 
 impl Program {
     /// Executes the program symbolically, up to its final states. A failure or deadlock is a
-    /// violation if it is possible. With `feasible` off, it is unknown whether it is.
+    /// violation if some values lead to it. With `feasible` off, it is unknown whether there are
+    /// such values.
     ///
     /// ```
     /// use mazurka::{Options, Program, quietly};
@@ -195,7 +196,7 @@ impl Program {
     }
 }
 
-/// Records the first states, and the first mishap of each kind.
+/// Records the first states, the mishaps and the first deadlock.
 #[derive(Default)]
 struct Collecting {
     most: usize,
@@ -204,8 +205,9 @@ struct Collecting {
     runs: Vec<Schedule>,
     /// The states that were not expanded.
     open: Vec<SymbolicStateRecord>,
+    /// The run that led to each state in `open`.
     open_runs: Vec<Schedule>,
-    /// All mishaps.
+    /// The mishaps, one for each text.
     mishaps: Vec<SymbolicFailure>,
     /// The first run that ended in a deadlock.
     deadlock: Option<Schedule>,
@@ -300,8 +302,8 @@ impl Collecting {
         }
     }
 
-    /// Finds values for every recorded state and mishap, and repeats the runs with these values.
-    /// Returns whether a violation occurred again.
+    /// Finds values for every listed state, every mishap and the first deadlock, and repeats the
+    /// runs with these values. Returns whether a violation occurred again.
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);
@@ -380,7 +382,8 @@ fn run_again(
     Some((ending(&program), concrete.values))
 }
 
-/// Returns the given value of a variable, or 0 if none is given.
+/// Returns the given value of a variable, or 0 if none is given. Returns `None` if the given text
+/// is not a value.
 fn given_value(values: &[Binding], name: &str) -> Option<i64> {
     let known = values.iter().find(|binding| binding.name == name);
     // A `u64` is stored as the bits of an `i64`.

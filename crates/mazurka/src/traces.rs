@@ -6,7 +6,7 @@
 //! | paper | here |
 //! |---|---|
 //! | θ₁ ∈ \[θ₂\], section 5.1 | [`Program::compare_runs`] |
-//! | canon(θ), Definition 12 | [`Program::canonical`], the true normal form (errata E4) |
+//! | canon(θ), Definition 12 | [`Program::canonical`], corrected: E4 in docs/algorithms.md |
 //! | g(θ), Theorem 8 | [`Program::linearised`] |
 //! | ι⟨W, R⟩, section 2 | [`Program::path_events`] |
 //!
@@ -54,8 +54,9 @@ pub enum NotLinear {
 }
 
 impl Program {
-    /// Compares two runs. If they are not equivalent, returns the first two steps of the first run
-    /// whose order differs in the second, or the first step that the second run does not have.
+    /// Compares two runs. If they are not equivalent, the result says why: the first two dependent
+    /// steps of the first run whose order differs in the second, or the first step that the second
+    /// run does not have, or that the second run is longer.
     ///
     /// ```
     /// use mazurka::{Options, Program};

@@ -3,8 +3,8 @@
 //! the property holds.
 //!
 //! Thesis, section 6.2. There is a variable for each event, and for each variable of the property.
-//! Conditions of the net need no variables. A condition is marked if the event that makes it has
-//! happened and none of the events that take it.
+//! Conditions of the net (GLOSSARY.md, "Nets") need no variables. Such a condition is marked if the
+//! event that makes it has happened and no event that takes it has happened.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -42,12 +42,13 @@ use crate::solving::Solving;
 #[error("the solver is not asked about {0}; leave out `--method smt`")]
 pub struct NotTranslated(&'static str);
 
-/// The answer of a solver: the events that have happened, if the state can be reached; `None` if
-/// the solver did not decide.
+/// The answer of a solver. The outer `None` says that the solver did not decide, the inner `None`
+/// that the state cannot be reached. Otherwise the list says for each event whether it has happened
+/// in a run to the state.
 pub(crate) type Solved = Option<Option<Vec<bool>>>;
 
 /// A value that can be turned into a term: a number, or a value that is already a term. A number
-/// has no sort of its own.
+/// does not determine the sort of its term, so the caller gives the sort.
 pub(crate) trait Value: Copy {
     /// Returns the value as a term of a sort.
     fn term(self, terms: &mut Terms, sort: Sort) -> Term;
@@ -160,8 +161,10 @@ struct Translation<'a, V> {
     property: &'a Property,
     /// For each cell of the property, its variable, if it has been created.
     cells: Vec<Option<Term>>,
+    /// For each point of the property (a process and a line), the term that says whether the
+    /// process is there.
     points: Vec<Term>,
-    /// Number of variables of chains.
+    /// Number of variables that [`at_most_one`](Translation::at_most_one) has created.
     links: usize,
     /// For each condition that was needed, the term that says whether it is marked.
     marks: FxHashMap<usize, Term>,
@@ -333,7 +336,8 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Whether a condition that an event has made is still marked.
+    /// Returns the term that says whether a condition is marked. `producer` is the event that makes
+    /// the condition; `None` for an initial condition.
     fn holds(&mut self, condition: usize, producer: Option<usize>) -> Term {
         if let Some(&known) = self.marks.get(&condition) {
             return known;
@@ -343,7 +347,8 @@ impl<V: Value> Translation<'_, V> {
         marked
     }
 
-    /// Whether a condition or thread that an event has made is still marked.
+    /// Returns the term that says whether a condition or thread is marked, given the event that
+    /// makes it and the events that take it.
     fn marked(&mut self, producer: Option<usize>, takers: &[usize]) -> Term {
         let taken = takers.iter().map(|&taker| self.events[taker]);
         let taken: Vec<Term> = taken.collect();
@@ -355,7 +360,7 @@ impl<V: Value> Translation<'_, V> {
         }
     }
 
-    /// Whether a process is at a line.
+    /// Returns the term that says whether a process is at a line.
     fn point(&mut self, process: &mazurka_core::ProcessPath, line: usize) -> Term {
         let net = self.net;
         let at = net.points.iter().find(|point| point.0 == *process);

@@ -71,8 +71,8 @@ impl Program {
         Ok(listed?)
     }
 
-    /// Returns the tree for all inputs. For `naive`, a condition over inputs is a node of its own,
-    /// as the thesis draws it; for other engines it belongs to the step that decides it.
+    /// Returns the tree for all inputs. For `naive`, a condition over inputs is a separate node, as
+    /// the thesis draws it; for other engines it belongs to the step that decides it.
     fn explore_tree_for_all(
         &self,
         program: &ForAll,
@@ -266,7 +266,7 @@ struct TreeObserver {
     path: Vec<usize>,
     /// Number of steps made.
     met: u64,
-    /// The most steps that are recorded.
+    /// Limit on the number of steps that are recorded.
     most: u64,
 }
 
@@ -420,9 +420,11 @@ impl TreeObserver {
         words.into_iter().zip(&self.nodes).map(or_numbers).collect()
     }
 
-    /// Returns, for each state, the races because of which the search has made the step to it. Let
-    /// `one` be a later branch of a state and `other` an earlier one. The reason for `one` is a
-    /// race if the first run through `other` contains a step that conflicts with a step before it.
+    /// Returns, for each state, the races in which the step to it takes part. Let `other` be a
+    /// branch of a state, and `one` an earlier branch of the same state. The search has gone back
+    /// to `other` because of a race if the first run through `other` makes a step that conflicts
+    /// with the step to `one` before the process of that step continues. This run reverses the
+    /// race.
     fn races(&self) -> Vec<Vec<TreeRace>> {
         let mut races = vec![Vec::new(); self.nodes.len()];
         let mut number = 0;
@@ -442,8 +444,9 @@ impl TreeObserver {
         races
     }
 
-    /// Returns the step in the run through `other` that comes before the step to `one` there and
-    /// conflicts with it.
+    /// Follows the first run through `other` until the process of the step to `one` makes a step.
+    /// Returns the first step before this that conflicts with the step to `one`, if there is such a
+    /// step.
     fn reversed(&self, one: usize, other: usize) -> Option<usize> {
         let event = |at: usize| self.nodes[at].step.as_ref().map(|(_, event)| event);
         let first = event(one)?;

@@ -10,12 +10,12 @@
 //! |---|---|
 //! | path constraint | [`SymbolicMachine::path_condition`] |
 //! | test execution | an explored run; [`SymbolicMachine::concrete`] gives it inputs |
-//! | symbolic execution tree | the explorers' tree, a branch being an outcome |
+//! | symbolic execution tree | the tree of the explorers; its branches are the outcomes of steps |
 //!
 //! Deviation: values are only symbolic, while the thesis keeps a concrete value beside each
 //! symbolic one. Instead, the solver first tries whether the values of an earlier answer take the
-//! branch, which is as cheap. Every finding is run again with the values found before it is shown;
-//! if it does not occur again, that is a defect of Mazurka.
+//! branch, which is as cheap as keeping concrete values. Every finding is run again with the values
+//! found before it is shown; if it does not occur again, that is a defect of Mazurka.
 
 mod results;
 
@@ -37,7 +37,8 @@ use results::{AllResults, Pair, PartResults};
 /// Number of conflicts after which the embedded solver gives up on a query: well below a second.
 const CONFLICTS: u64 = 20_000;
 
-/// Returns an input in the form that a machine takes.
+/// Returns the name and the value of an input, as a machine takes them; `None` if the text is not a
+/// value.
 pub(crate) fn given(input: &Binding) -> Option<(String, i128)> {
     Some((input.name.clone(), parse_input(&input.value)?))
 }
@@ -134,14 +135,16 @@ impl ForAll {
         Ok(machine.starting_in_any_order().with_branches_apart())
     }
 
-    /// Makes a machine like `split` for execution graphs.
+    /// Makes a machine for execution graphs: arrays are whole, and conditions over unknown values
+    /// are separate steps.
     pub fn for_graphs(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
         let machine = symbolic_machine(&self.code, options, Patience::default())?;
         Ok(machine.with_conditions_apart())
     }
 }
 
-/// How to make a machine for all values.
+/// A function that makes a machine for all values, from the code, the limit on local work, the
+/// solver, the patience and the record of coverage.
 type Make =
     fn(Arc<Code>, u64, Option<Box<dyn Solver>>, Patience, Option<Arc<Reached>>) -> SymbolicMachine;
 
@@ -184,7 +187,7 @@ pub(crate) struct Asked<'a> {
     pub algorithm: Algorithm,
     /// When to stop.
     pub goal: Goal,
-    /// Receives every run.
+    /// Receives every run as a test, if tests are wanted.
     pub tests: Option<Sink<'a>>,
 }
 
@@ -259,7 +262,7 @@ impl ForAll {
                     limits: search.limits,
                     goal: search.goal,
                 };
-                // Each worker has terms and a solver of its own.
+                // Each worker has its own terms and solver.
                 let machines = || self.split(options, patience()).expect("it could start");
                 let workers = Workers {
                     count: options.jobs,

@@ -3,9 +3,9 @@
 //! In a search of interleavings, each memory location has one value. Here a read may return an
 //! older value, if the [`Memory`] model allows it: `mazurka-memory` explores the execution graphs
 //! of a program, each once. A schedule is an order of the steps that extends program order and
-//! reads-from. The number after a step (`1=2`) says how many newer writes to its location exist:
-//! for a read, the newer writes that it does not see; for a write, the existing writes that it
-//! comes before.
+//! reads-from. The number after `=` (`1=2` is a step of process 1) says how many newer writes to
+//! the location of the step exist: for a read, the newer writes that it does not see; for a write,
+//! the existing writes that it comes before.
 //!
 //! ```
 //! use mazurka::weak::Memory;

@@ -57,7 +57,7 @@ impl Sum {
         }
     }
 
-    /// Adds a register, as the second one.
+    /// Adds a register, as the second one of the sum.
     pub fn plus_register(self, register: Register) -> Self {
         Self {
             registers: [self.registers[0], Some(register)],
@@ -181,10 +181,11 @@ pub enum Instruction {
     Spawn(ThreadId),
     /// Waits for the end of a thread.
     Join(ThreadId),
-    /// Chooses a number below the given one.
+    /// Chooses a number below the given one, for the register.
     Choose(Register, u32),
-    /// Decides a question about a number below 8 that no thread knows: 0, 1 and 2 ask for a bit of
-    /// it, others for two bits.
+    /// Decides a question about a number below 8 that no thread knows; the register gets the
+    /// answer. The questions 0, 1 and 2 ask for one bit of the number, other questions for two
+    /// bits.
     Decide(Register, u32),
     /// Sets a register.
     Set(Register, Sum),
@@ -290,8 +291,8 @@ pub fn when(
 /// The unknown number is below this.
 const UNKNOWN: u32 = 8;
 
-/// Returns the outcome of a question about an unknown number: 0, 1 and 2 ask for a bit of it,
-/// others for two bits.
+/// Returns the outcome of a question about an unknown number. The questions 0, 1 and 2 ask for one
+/// bit of it, other questions for two bits.
 fn decided(question: u32, number: u32) -> Value {
     let mask = if question < 3 { 1 } else { 3 };
     Value::from(number >> (question % 3) & mask)
@@ -329,7 +330,7 @@ impl Litmus {
         program
     }
 
-    /// Makes only the first threads run from the start; the others are spawned.
+    /// Makes only the first `started` threads run from the start; the others are spawned.
     pub fn starting(self, started: u32) -> Self {
         Self { started, ..self }
     }

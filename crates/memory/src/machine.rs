@@ -19,11 +19,11 @@ use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
 /// The change that an answer has made.
 #[derive(Clone, Copy, Debug)]
 enum AnswerChange {
-    /// A step, with the lock that it acquired (true) or released.
+    /// A step, with the lock that it acquired (true) or released (false), if it did either.
     Step(ThreadId, Option<(u32, bool)>),
     /// One of several processes that a join waits for has been joined.
     Joined(ThreadId),
-    /// None: the step does several things, so the exploration is meaningless.
+    /// No change was made: the step does several things, so the exploration is meaningless.
     Nothing(ThreadId),
 }
 
@@ -42,12 +42,12 @@ const TRIED: usize = 8;
 /// alone, so they are kept when the thread is taken back to this point.
 #[derive(Clone, Debug, Default)]
 struct NextStep {
-    /// Its action.
+    /// Its action, if it is known.
     action: Option<Action>,
     /// The cell that it claims, and the kind of access. The inner option is `None` if it claims no
     /// cell, the outer one if this is not known yet.
     claim: Option<Option<(u32, AccessKind)>>,
-    /// Its effects for the values that were tried last.
+    /// The values that were tried last, each with the effect of the step if it reads the value.
     effects: [Option<(Value, Effect)>; TRIED],
     /// Number of values that were tried.
     tried: usize,
@@ -72,7 +72,7 @@ pub struct Threads<M, const APART: bool> {
     answered: Vec<u32>,
     /// For each thread, the known properties of its steps, by the number of answers before them.
     known: Vec<Vec<NextStep>>,
-    /// The line of the first step that did several things.
+    /// The line of the first step found that does several things; `None` if there is none.
     several: Option<u32>,
     claims: Claims,
     joins: Vec<ProcessId>,
@@ -118,8 +118,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Notes that the next step of a thread does several things at once, so that the exploration is
-    /// meaningless.
+    /// Records that the next step of a thread does several things at once, so that the exploration
+    /// is meaningless.
     #[cold]
     fn note_several(&mut self, thread: ThreadId) {
         let line = self.machine(thread).line(process(thread)) as u32;
@@ -147,7 +147,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
     }
 
     /// Makes the pending access of a thread by calling `make` with the machine, the process and the
-    /// outcomes of its step. It is not called if other processes are still to be joined.
+    /// outcomes of its step. `make` is not called if the access is a join that must still wait for
+    /// other processes.
     pub fn answer_by(
         &mut self,
         thread: ThreadId,
@@ -250,8 +251,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         claim
     }
 
-    /// Returns the effect of the next step with this value in its cell: the step is made and taken
-    /// back.
+    /// Returns the effect of the next step with this value in its cell, and what was observed of it
+    /// (`None` if it has to wait). The step is made and taken back.
     fn effect(&mut self, thread: ThreadId, cell: u32, value: Value) -> (Effect, Option<Probe>) {
         let probe = self.probe(thread, Some((cell, value)));
         let effect = match &probe {
@@ -331,7 +332,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Returns the action of a step that may write: its first access tells a write from an update.
+    /// Returns the action of a step that may write: its first access shows whether it is a write or
+    /// an update.
     fn writes(&mut self, thread: ThreadId, cell: u32, wait: Wait) -> Action {
         let loc = Loc(cell);
         let orders = self.machine(thread).order(process(thread), Some(cell));
@@ -395,7 +397,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Whether the answer to a join leaves other processes to wait for.
+    /// Whether the pending join waits for further processes after the next one.
     fn joins_more(&mut self, thread: ThreadId) -> bool {
         let wait = self.machine(thread).wait(process(thread));
         if wait != Wait::Process {
@@ -435,8 +437,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         })
     }
 
-    /// Puts the value that the next step reads into its cell. Returns the lock that it acquires
-    /// (true) or releases.
+    /// Puts the value that the next step reads into its cell. Returns the lock that the step
+    /// acquires (true) or releases (false), if it does either.
     fn prepare(
         &mut self,
         thread: ThreadId,

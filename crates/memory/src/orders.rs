@@ -1,20 +1,21 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than needed.
 //!
-//! The caller tells whether the program passes with given orders. Stronger orders leave fewer
-//! executions (in the models here, as Lahav, Vafeiadis, Kang, Hur, Dreyer show for RC11, "Repairing
-//! Sequential Consistency in C/C++11", PLDI 2017, doi 10.1145/3062341.3062352), so a program that
-//! passes also passes with stronger orders.
+//! The caller tells whether the program *passes* with given orders, that is, whether it has no
+//! violation. Stronger orders leave fewer executions (in the models here, as Lahav, Vafeiadis,
+//! Kang, Hur, Dreyer show for RC11, "Repairing Sequential Consistency in C/C++11", PLDI 2017, doi
+//! 10.1145/3062341.3062352), so a program that passes also passes with stronger orders.
 //!
-//! *Too weak*: finds a smallest set of places such that the program passes if these are `seq_cst`.
-//! It is a least hitting set (Reiter, "A theory of diagnosis from first principles", Artificial
-//! Intelligence 32, 1987). If the program fails with some set, the set is enlarged as long as the
-//! program still fails. Then one of the places outside the set has to be strengthened: these places
-//! are a list that the answer must hit. Of the smallest sets, the first in the order of the places
-//! is taken. Then the orders in it are weakened as far as possible, one after the other.
+//! *Too weak*: finds a smallest set of places (accesses in the text of the program) such that the
+//! program passes if these are `seq_cst`. It is a least hitting set (Reiter, "A theory of diagnosis
+//! from first principles", Artificial Intelligence 32, 1987). Suppose that the program fails
+//! although all places of some set are `seq_cst`. The set is enlarged as long as the program still
+//! fails. Then one of the places outside the set has to be strengthened: these places are a list
+//! that the answer must hit. Of the smallest sets, the first in the order of the places is taken.
+//! Then the orders at these places are weakened as far as possible, one after the other.
 //!
 //! *Stronger than needed*: the orders are weakened as far as possible, one after the other. Each
 //! search covers the whole program with all orders weakened so far, so the last search that passed
-//! is the one for the answer.
+//! shows that the answer is right.
 
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 

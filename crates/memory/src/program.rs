@@ -18,7 +18,7 @@
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
 //!    race-free code expects. Threads that share nothing except through the engine set
 //!    [`INDEPENDENT`](Program::INDEPENDENT), and the engine answers them in any order. Accesses
-//!    that a thread has made in an earlier run come as a list
+//!    that a thread has made in an earlier run are answered as a list
 //!    ([`answer_again`](Program::answer_again)), so that real code need not be suspended between
 //!    them.
 //! 4. `rewind(answers)` takes threads back. A program that can only be run from the start sets all
@@ -114,8 +114,8 @@ pub enum Action {
         /// The lock.
         loc: Loc,
     },
-    /// Releases a lock that the thread holds. If threads release what others hold, as with a
-    /// semaphore, use an update that waits, and a write.
+    /// Releases a lock that the thread holds. If a thread may release what another thread holds, as
+    /// with a semaphore, use an update that waits, and a write.
     Unlock {
         /// The lock.
         loc: Loc,
@@ -143,12 +143,12 @@ pub enum Action {
     /// Decides a question about unknown values; the answer is one of its outcomes, which
     /// [`Program::decide`] returns.
     Decide {
-        /// The program's number for the question.
+        /// The identifier of the question, which the program chooses.
         question: u32,
     },
     /// The thread has met a false assumption: the execution does not count.
     Discard,
-    /// The thread has met the failure with this number. It halts, others continue.
+    /// The thread has met the failure with this number. It halts; the other threads continue.
     Fail(u32),
     /// The thread has ended.
     End,
@@ -157,9 +157,9 @@ pub enum Action {
 /// A question about unknown values, and its outcome in an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The program's number for the question.
+    /// The identifier of the question, which the program chooses.
     pub question: u32,
-    /// The program's number for the outcome, which fits into 32 bits.
+    /// The outcome, as a number that the program chooses; it fits into 32 bits.
     pub outcome: Value,
 }
 
@@ -285,7 +285,7 @@ pub trait Program {
     /// Returns the number of threads that run from the start: those with the least numbers.
     fn initial_threads(&self) -> u32;
 
-    /// Returns the value of a location before any write.
+    /// Returns the initial value of a location.
     fn initial_value(&self, _loc: Loc) -> Value {
         0
     }

@@ -15,7 +15,7 @@ pub(crate) struct Runner<P> {
     made: Vec<u32>,
     /// For each thread, its next action, if its events have not changed since.
     actions: Vec<Option<Action>>,
-    /// Threads to run, and up to how many events.
+    /// Threads to run, each with the number of events that it must have made afterwards.
     open: Vec<(ThreadId, u32)>,
     /// For each thread, the number of answers to keep, while threads are taken back.
     answers: Vec<u32>,
@@ -23,10 +23,9 @@ pub(crate) struct Runner<P> {
     known: Vec<Known>,
     /// Number of answers that the program has got.
     answered: u64,
-    /// For each location, the write that is the last in mo among those that the program has made,
-    /// and its value.
+    /// For each location: of the writes that the program has made, the last in mo, and its value.
     last: (Vec<Slot>, Vec<Option<Value>>),
-    /// Whether the run has met a race.
+    /// Whether the current execution has met a race.
     races: bool,
 }
 
@@ -65,7 +64,8 @@ impl<P: Program> Runner<P> {
         self.program.gives_up()
     }
 
-    /// Notes that a thread does not make its steps again, unless the program has given up.
+    /// Tells the program that a thread which is run again does not make the same steps, unless the
+    /// program has given up.
     pub(crate) fn gives_up_at(&mut self, thread: ThreadId) {
         if self.program.gives_up().is_none() {
             self.program.differs(thread);
@@ -99,8 +99,8 @@ impl<P: Program> Runner<P> {
     }
 
     /// Returns the effect of the pending update or await of a thread with a value. A program that
-    /// stores values itself knows those of all writes in the graph only if all threads have caught
-    /// up.
+    /// stores values itself knows the values of all writes in the graph only if all threads have
+    /// caught up.
     #[inline]
     pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
         if P::INDEPENDENT {
@@ -174,12 +174,12 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// Notes that the execution has met a race.
+    /// Records that the execution has met a race.
     pub(crate) fn meets_race(&mut self) {
         self.races = true;
     }
 
-    /// Notes a write that the program makes.
+    /// Records a write that the program makes.
     fn note_write(&mut self, graph: &Graph, slot: Slot) {
         let event = graph.event(slot);
         let (slots, values) = &mut self.last;

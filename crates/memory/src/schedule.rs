@@ -3,8 +3,9 @@
 //! A step is an action of a thread. The outcome of a read is the number of writes of its location
 //! that have been made and are mo-after the one that it reads. The outcome of a write is the number
 //! of writes that have been made and are mo-after it. The outcome of a choice is the chosen number;
-//! all others are 0. So a list of zeros is an interleaving that is also sequentially consistent.
-//! The order of the steps extends po ∪ rf, and as far as possible also mo ∪ rb.
+//! the outcomes of all other actions are 0. So a list of zeros is an interleaving that is also
+//! sequentially consistent. The order of the steps extends po ∪ rf, and as far as possible also mo
+//! ∪ rb.
 
 use std::fmt;
 use std::str::FromStr;
@@ -70,7 +71,7 @@ impl FromStr for Schedule {
 }
 
 impl Schedule {
-    /// Returns the steps of an execution. Stuck awaits make none.
+    /// Returns the steps of an execution. A stuck await is no step.
     pub(crate) fn from_graph(graph: &Graph) -> Self {
         let all = |thread| graph.thread(ThreadId(thread)).len() as u32;
         let until = (0..graph.threads()).map(all).collect();
@@ -127,8 +128,8 @@ impl Schedule {
         self
     }
 
-    /// Returns the steps of the first events of each thread; `until` has their number for each
-    /// thread.
+    /// Returns the steps of the first `until[t]` events of each thread t. If `last` is given, the
+    /// event with this thread and index comes last.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Order::new(graph, until, last);
         let mut steps = Vec::new();
@@ -166,14 +167,14 @@ fn include_decisions(until: &mut [u32], graph: &Graph) {
     }
 }
 
-/// A linear extension under construction.
+/// A linear extension of po ∪ rf, under construction.
 struct Order<'a> {
     graph: &'a Graph,
     /// For each thread, the number of its events that have been made.
     made: Vec<u32>,
     /// For each thread, the number of its events to include.
     until: Vec<u32>,
-    /// The event that is to come last.
+    /// The thread and the index of the event that is to come last, if any.
     last: Option<(ThreadId, u32)>,
     progress: Vec<Progress>,
 }
@@ -181,11 +182,12 @@ struct Order<'a> {
 /// How far the accesses of a location have been made.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// The first index of mo whose write is wanted and has not been made.
+    /// The first index of mo whose write is wanted, that is, to be included, and has not been made.
     missing: usize,
     /// The last position of mo whose write has been made.
     last: u32,
-    /// The reads that are wanted and not stuck, by the positions of the writes that they read.
+    /// The reads that are wanted and not stuck, each with the position of the write that it reads,
+    /// in the order of these positions.
     reads: Vec<(u32, Slot)>,
     /// The index of the first of these reads that has not been made.
     unread: usize,
@@ -295,7 +297,8 @@ impl<'a> Order<'a> {
         started && after
     }
 
-    /// Whether all accesses before this one in mo ∪ rb have been made, and none after it.
+    /// Whether all accesses before this one in mo ∪ rb have been made, and no access after it in mo
+    /// ∪ rb.
     fn is_in_order(&self, event: &Event) -> bool {
         if !event.is_access() {
             return true;

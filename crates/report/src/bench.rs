@@ -121,7 +121,7 @@ fn note(row: &Measured) -> Option<String> {
     }
 }
 
-/// Whether the target was reached, if there is one.
+/// Returns in a word whether the target was reached; empty if there is no target.
 fn hit(row: &Measured) -> String {
     let text = match row.hit() {
         Some(true) => "reached",

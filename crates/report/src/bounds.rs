@@ -1,5 +1,5 @@
-//! What a bound of a search is called, and what the user can do about it: which flag to raise, or
-//! which engine to try.
+//! The bounds of a search, which are the limits that it hit: what each is called, and what the user
+//! can do about it, such as raising a flag or trying another engine.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mazurka_core::record::Record;
 
 use crate::shell::check_command;
 
-/// Returns what to do next, in the imperative.
+/// Returns what the user can do about a bound that was hit, in the imperative.
 ///
 /// ```
 /// use mazurka_core::Bound;
@@ -63,7 +63,8 @@ pub fn advice(bound: &Bound) -> &'static str {
     }
 }
 
-/// Returns what to do next about a bound of this search.
+/// Returns the same as [`advice`], but fitting the command, the engine and the language of this
+/// search.
 pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     // Only `stateful` recognises that a run returns to a state, and it has no limit on depth.
     // `check` uses it automatically, unless there are unknown values.

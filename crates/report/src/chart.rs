@@ -24,7 +24,7 @@ const FAINT: &str = "#7f8c8d";
 
 /// A row of the chart.
 struct ChartRow {
-    /// The number of the step that starts in this row, if any.
+    /// The number, from 1, of the step that starts in this row; `None` if no step starts here.
     number: Option<usize>,
     lane: usize,
     /// For an arrow: the lane that it leads to, and whether the object there is new.
@@ -143,7 +143,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Returns the number of letters of a row that fit into one line.
+    /// Returns how many letters of the text of a row fit into one line.
     fn room(&self, row: &ChartRow) -> usize {
         match row.arrow {
             Some((to, _)) if to != row.lane => self.width * to.abs_diff(row.lane) - 6,

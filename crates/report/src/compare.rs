@@ -8,7 +8,8 @@ use crate::events::{Columns, bindings};
 use crate::verdict::hit_bounds;
 use crate::{View, replay_command};
 
-/// Two programs, and the numbers of their outcomes.
+/// Two programs, and the numbers of their outcomes. An outcome is what can be observed at the end
+/// of a run (docs/compare.md).
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedPrograms<'a> {
     /// The first and the second program.
@@ -23,7 +24,7 @@ pub struct ComparedPrograms<'a> {
     /// The index of the program with an outcome that the other one does not have, and a run with
     /// this outcome.
     pub only: Option<(usize, &'a Run)>,
-    /// The unknown values for which it has this outcome.
+    /// If that program has unknowns: values of the unknowns for which the run is possible.
     pub values: &'a [Binding],
 }
 

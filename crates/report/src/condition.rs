@@ -22,7 +22,8 @@ pub struct Conditioned<'a> {
     pub discarded: Option<&'a str>,
     /// Whether all of these formulas are in readable form.
     pub readable: bool,
-    /// The cases: each is a set of values with an example and runs that show it.
+    /// The cases. Each is a set of values: its formula, an example, and runs that show what
+    /// happens.
     pub cases: Vec<(&'a str, &'a [Binding], &'a [Run])>,
 }
 

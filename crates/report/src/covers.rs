@@ -1,4 +1,5 @@
-//! The `cover` statements: a run that reaches each of them, or how much was explored without one.
+//! The lines of a report about the `cover` statements: for each, the command that shows a run which
+//! reaches it, or how much was explored without such a run.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record};
 

@@ -1,4 +1,4 @@
-//! The tree of an exploration for Graphviz.
+//! The tree of an exploration as a graph in the language of Graphviz.
 
 use mazurka_core::record::{Leaf, Record, Tree};
 
@@ -6,8 +6,8 @@ use crate::tree::{details, ending, fill, scheduling, step, stroke, title};
 
 /// Returns the tree as a `digraph`: states are nodes, steps are edges. Final states are double
 /// boxes, deadlocks octagons, failures double octagons, and blocked runs, which another run covers,
-/// dashed circles. If the search has reversed a race, the two steps have the same colour and
-/// number, and the step that was moved before the other is dashed.
+/// dashed circles. If the search has reversed a race, its two steps have the same colour and the
+/// number of the race, and the step that was moved before the other is dashed.
 pub fn dot(record: &Record, tree: &Tree) -> String {
     let mut text = String::from("digraph exploration {\n");
     text += &format!("  label={};\n", quoted(&title(record, tree)));

@@ -33,7 +33,7 @@ pub(crate) struct Columns {
     label: usize,
     values: usize,
     line: usize,
-    /// The greatest width of a line.
+    /// The greatest width of a line; `None` for no limit.
     most: Option<usize>,
 }
 
@@ -83,8 +83,8 @@ impl Columns {
         2 + self.number + 2 + self.process + 2
     }
 
-    /// Returns some steps of a run. If `most` is given, the middle of a longer run is left out,
-    /// except for racing steps, and the text tells how to see it.
+    /// Returns the steps of a run within a range, a line for each. If `most` is given, the middle
+    /// of a longer run is left out, except for racing steps, and the text tells how to see it.
     pub fn steps(
         &self,
         run: &Run,
@@ -116,7 +116,7 @@ impl Columns {
         text
     }
 
-    /// Returns a row as a line, followed by a mark.
+    /// Returns a row as a line, with the text of `mark` at its end.
     pub fn line(&self, row: &StepRow, mark: &str, paint: Paint) -> String {
         let number = self.number;
         let mut line = format!(
@@ -166,7 +166,7 @@ fn left_out_note(steps: usize) -> String {
     format!("  … {steps} left out: `mazurka run` with the schedule below shows all …\n")
 }
 
-/// Returns, for each step, a note on the steps that it races with.
+/// Returns, for each step, a note on the steps that it races with; empty if there are none.
 pub(crate) fn marks(run: &Run) -> Vec<String> {
     let racing: Vec<usize> = (0..run.steps.len())
         .filter(|&at| run.steps[at].racing)
@@ -245,7 +245,7 @@ pub(crate) fn values(step: &Step) -> String {
     }
 }
 
-/// `x = 1, y = 2`
+/// Returns names and values as text: `x = 1, y = 2`.
 pub(crate) fn bindings(all: &[Binding]) -> String {
     let each = all.iter().map(|b| format!("{} = {}", b.name, b.value));
     each.collect::<Vec<_>>().join(", ")

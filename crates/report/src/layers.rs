@@ -10,7 +10,7 @@ const SWEEPS: usize = 12;
 
 /// The positions of nodes.
 pub(crate) struct Layers {
-    /// For each node, its layer and the position of its middle.
+    /// For each node, its layer and the horizontal position of its middle.
     pub places: Vec<(usize, f64)>,
     pub widths: Vec<f64>,
     layers: Vec<Vec<usize>>,
@@ -86,7 +86,8 @@ impl Layers {
         }
     }
 
-    /// Moves the nodes of a layer towards their neighbours, and apart again.
+    /// Moves the nodes of a layer towards their neighbours above (if `down`) or below, and then
+    /// apart again where they overlap.
     fn pull(&mut self, layer: usize, down: bool) {
         let mut wanted: Vec<(f64, usize)> = Vec::new();
         for &node in &self.layers[layer] {

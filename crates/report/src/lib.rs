@@ -16,7 +16,7 @@
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
 //! | [`model_table`] | the model of a stateful net |
 //! | [`permutations`] | the permutations of `permute` |
-//! | [`order_dot`], [`order_svg`] | the partial order of one of them |
+//! | [`order_dot`], [`order_svg`] | the partial order of the events of one permutation |
 //! | [`orders()`] | the answer of `orders`: which orders have to be stronger or can be weaker |
 //! | [`compared`] | the answer of `compare`, and a run that shows the difference |
 //! | [`repaired`] | the answer of `repair`: changes of the program |
@@ -24,7 +24,7 @@
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
-//! | [`curves_svg`], [`reductions`] | the same of several reductions, in one picture or one table |
+//! | [`curves_svg`], [`reductions`] | the same under several reductions, as a picture or a table |
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`html()`] | one file for a browser: verdict, figures, stepping, the record itself |
@@ -118,7 +118,7 @@ pub struct View {
     pub width: Option<usize>,
 }
 
-/// `1 trace`, `2 traces`.
+/// Returns a count with its noun: `1 trace`, `2 traces`.
 fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }

@@ -1,8 +1,9 @@
-//! The net of a small program as a picture, in the style of the unfolding thesis. Events are boxes
-//! and conditions circles. Arcs of shared variables and locks are dashed, read arcs have no arrow,
-//! and terminals are crossed. The SVG is drawn in layers: a node is below all its predecessors. A
-//! condition at which a process waits for ever has the colour of deadlocks, and the numbers of the
-//! deadlocks in which it does.
+//! The net of a small program as a picture, in the style of the unfolding thesis (*the thesis* in
+//! GLOSSARY.md). Events are boxes and conditions circles. Arcs of shared variables and locks are
+//! dashed, and read arcs have no arrow. Terminals, the events after which the net is not continued,
+//! are crossed out. The SVG is drawn in layers: a node is below all its predecessors. A condition
+//! at which a process waits for ever has the colour of deadlocks, and its label has the numbers of
+//! these deadlocks.
 
 use mazurka_core::record::{Leaf, Net, Record};
 
@@ -211,7 +212,7 @@ fn condition_label(net: &Net, at: usize) -> String {
     }
 }
 
-/// Returns the numbers, from 1, of the deadlocks in which a process waits at a condition.
+/// Returns the deadlocks in which a process waits at a condition, as numbers from 1.
 fn waits(net: &Net, at: usize) -> Vec<usize> {
     let all = net.deadlocks.iter().enumerate();
     let own = all.filter(|(_, conditions)| conditions.contains(&at));

@@ -19,8 +19,9 @@ struct Outline<'a> {
     steps: Vec<(&'a str, &'a str, &'a str)>,
     /// The names of endings.
     endings: Vec<&'static str>,
-    /// For each state except the first: the state before it, the index of its step, and the index
-    /// of its ending, which is 0 if the state has none.
+    /// For each state except the first: the index of the state before it, the index of the step
+    /// that leads to it, and its ending. The ending is 0 if the run does not end in this state;
+    /// otherwise it is an index into `endings`, counted from 1.
     states: Vec<(usize, usize, usize)>,
 }
 

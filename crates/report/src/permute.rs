@@ -14,7 +14,8 @@ const SCHEDULE_WIDTH: usize = 100;
 const STATE_WIDTH: usize = 60;
 const CONDITION_WIDTH: usize = 80;
 
-/// Returns the answer, the recorded run, the counts, the classes, and their results.
+/// Returns the answer, the recorded run, the counts, and the executable permutations with their
+/// final states. Equivalent permutations form a class and are listed once.
 pub fn permutations(record: &Record, permuted: &Permutations, view: &View) -> String {
     let paint = view.paint;
     let mut text = headline(record, permuted, view);

@@ -93,9 +93,9 @@ fn size(goal: &GoalOutcome) -> String {
 struct GoalReader<'a> {
     proof: &'a Proof,
     seen: Vec<bool>,
-    /// For each goal, the number of goals that are not closed among it and those below it.
+    /// For each goal, how many goals are not closed, among the goal itself and those below it.
     open: Vec<usize>,
-    /// For each goal, the number of goals below it, including itself.
+    /// For each goal, how many goals there are below it, including itself.
     size: Vec<usize>,
 }
 
@@ -107,14 +107,14 @@ impl<'a> GoalReader<'a> {
             open: vec![0; proof.goals.len()],
             size: vec![1; proof.goals.len()],
         };
-        // A goal has a greater number than the goal that was reduced to it, so children are visited
-        // first.
+        // The index of a goal is greater than that of the goal from which it comes. So, backwards,
+        // children are visited before their parents.
         for goal in proof.goals.iter().rev() {
             let bad = matches!(goal.rule, RuleRecord::Open { .. })
                 || goal.rule.leaves().iter().any(|leaf| !leaf.is_proved());
             reading.open[goal.id] += usize::from(bad);
             for (_, child) in children(&proof.program, goal) {
-                // A goal that was not written may be open.
+                // A goal that the file of the proof does not contain may be open.
                 reading.open[goal.id] += usize::from(child >= proof.goals.len());
                 if child > goal.id && child < proof.goals.len() {
                     let (open, size) = (reading.open[child], reading.size[child]);
@@ -222,15 +222,16 @@ fn additions(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String)
 /// A goal in the tree of a proof.
 struct Branch {
     at: usize,
-    /// The step that leads to it, and the goal that the step is made from.
+    /// The step that leads to it, and the goal from which the step leads here; empty and `None` for
+    /// a root.
     step: String,
     from: Option<usize>,
     level: usize,
 }
 
 impl Branch {
-    /// Returns the line of the goal. If the goal is unfolded, the questions follow that were not
-    /// proved.
+    /// Returns the line of the goal. If the goal is unfolded, the questions of its rule that were
+    /// not proved follow.
     fn rendered(&self, reading: &GoalReader<'_>, unfold: bool, view: &View) -> String {
         let Branch {
             at,
@@ -412,8 +413,8 @@ enum ProofEdge<'a> {
     Elsewhere,
 }
 
-/// Returns a proof as a picture: goals are in rows by the number of steps that lead to them; lines
-/// to existing goals are dashed. `None` if there are too many goals.
+/// Returns a proof as a picture: the row of a goal is the number of steps that lead to it; lines to
+/// existing goals are dashed. `None` if there are too many goals.
 pub fn proof_svg(proof: &Proof) -> Option<String> {
     if proof.goals.len() > MOST_GOALS {
         return None;

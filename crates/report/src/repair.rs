@@ -13,16 +13,17 @@ pub struct Repaired<'a> {
     pub summary: &'a str,
     /// The change as a unified diff.
     pub diff: &'a str,
-    /// The numbers of traces, if they were counted, and of final states before the change.
+    /// Before the change: the number of traces, if they were counted, and the number of final
+    /// states.
     pub before: (Option<u64>, u64),
-    /// These numbers after the change.
+    /// The same two numbers after the change.
     pub after: (Option<u64>, u64),
 }
 
 /// The changes of a program that were found.
 #[derive(Clone, Debug)]
 pub struct Repairs<'a> {
-    /// Number of changes tried.
+    /// How many changes were tried.
     pub tried: u64,
     /// Whether all changes were tried.
     pub all_tried: bool,

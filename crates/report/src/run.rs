@@ -127,7 +127,8 @@ fn equivalence(record: &Record, compared: &ComparedRuns) -> String {
     format!("{lead}{why}\n")
 }
 
-/// Returns the initial values for which the run would be the same, and its effect on them.
+/// Returns the condition on the initial values under which the same steps are possible, and the
+/// final values as terms over the initial ones.
 fn path(path: &PathRecord) -> String {
     let mut text = format!("path condition: {}\n", path.condition);
     text += &format!("then: {}\n", bindings(&path.state));

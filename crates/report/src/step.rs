@@ -15,7 +15,7 @@ const VALUES_WIDTH: usize = 240;
 pub struct Stepped<'a> {
     /// The run so far.
     pub run: &'a Run,
-    /// The number of steps that were shown before.
+    /// How many steps of the run were shown before.
     pub known: usize,
     /// The possible next steps.
     pub next: &'a NextSteps,

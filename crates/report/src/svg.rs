@@ -71,6 +71,7 @@ struct StatePosition {
     depth: usize,
 }
 
+/// The positions of all states, and the width of the picture.
 struct TreeLayout {
     places: Vec<StatePosition>,
     /// The left end of each column.

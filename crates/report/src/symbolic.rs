@@ -21,7 +21,7 @@ const ROWS: usize = 12;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 const AXIS: f64 = 64.0;
-/// The height of a line of the legend.
+/// The height of a line of the legend, in pixels.
 const LINE: f64 = 20.0;
 
 /// Returns the answer, the counts, the curve, and the states at the end.
@@ -107,7 +107,7 @@ fn rows<'a>(record: &Record, states: &SymbolicStates) -> Vec<(&'a str, String, &
 }
 
 /// Returns the height of the curve in each column: the height of the last point in this column or
-/// before it.
+/// before it. A point is a number of steps, and the number of states after these steps.
 fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     let end = curve.last().map_or(0, |point| point.0);
     let at = |column: usize| {
@@ -118,7 +118,7 @@ fn heights(curve: &[(u64, u64)], columns: usize) -> Vec<u64> {
     (0..columns).map(at).collect()
 }
 
-/// Returns the curve in characters, eight heights per row.
+/// Returns the curve drawn with characters. A character is a bar with one of eight heights.
 fn plot(curve: &[(u64, u64)]) -> String {
     let end = curve.last().map_or(0, |point| point.0);
     let columns = COLUMNS.min(usize::try_from(end).unwrap_or(COLUMNS)).max(1);
@@ -269,6 +269,7 @@ pub fn reductions(all: &[(&Record, &SymbolicStates)]) -> String {
     text
 }
 
+/// The scale of both axes.
 #[derive(Clone, Copy, PartialEq)]
 enum Scale {
     Linear,

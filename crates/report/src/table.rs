@@ -22,7 +22,7 @@ pub fn table(record: &Record, view: &View) -> String {
     let traces = counts
         .traces
         .map_or("unknown".to_owned(), |n| n.to_string());
-    // If there are no traces, the engine has merged states and counts these.
+    // If traces were not counted, the engine merges states and counts the states.
     let [deadlocked, failing] = match counts.traces {
         Some(_) => ["deadlocked traces", "failing events, each with its past"],
         None if record.algorithm.starts_with("context") => [
@@ -206,8 +206,8 @@ fn share(part: u64, whole: u64) -> u64 {
     (part * 100).checked_div(whole).unwrap_or(100)
 }
 
-/// Returns rows of a name, a number and its meaning, with a headline before and the findings after
-/// them.
+/// Returns a headline, then the rows (each a name, a number and the meaning of the number), then
+/// the findings.
 pub(crate) fn listed(
     record: &Record,
     what: &str,

@@ -36,7 +36,7 @@ pub(crate) fn title(record: &Record, tree: &Tree) -> String {
     format!("{file}: {}: {}", record.algorithm, parts.join(", "))
 }
 
-/// Returns `process: label`, and the numbers of the races.
+/// Returns `process: label`, and the numbers of the races that the step is part of.
 pub(crate) fn step(node: &TreeNode) -> String {
     let mut text = clip(&format!("{}: {}", node.process, node.label), LABEL_WIDTH);
     for race in &node.races {

@@ -61,7 +61,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &hit_bounds(record, view);
-            // If the search has excluded no kind, the headline already says so.
+            // If the search has excluded no kind of violation, the headline already says so.
             if record.kinds.open != record.kinds.counted {
                 text += &still_open(record, view);
             }
@@ -92,7 +92,8 @@ pub(crate) fn not_explored(record: &Record, view: &View) -> String {
     }
 }
 
-/// Returns the command that shows two different results, if that is not a violation.
+/// Returns a line with the command that shows two different results. Used if nondeterminism does
+/// not count as a violation.
 pub(crate) fn two_runs(record: &Record, view: &View) -> String {
     let intro = view.paint.strong("two runs that differ:");
     format!("{intro} {}\n", determinism_command(record))
@@ -118,8 +119,8 @@ pub fn headline(record: &Record, view: &View) -> String {
     }
 }
 
-/// Returns the kinds that were searched for and do not occur, and the kinds that occur but do not
-/// count.
+/// Returns the kinds of violations that were searched for and do not occur, and the kinds that
+/// occur but do not count as violations.
 fn verified(record: &Record) -> String {
     let counts = &record.counts;
     // Other findings are possible, because an infinite run is neither an execution nor discarded.
@@ -227,8 +228,8 @@ fn still_open(record: &Record, view: &View) -> String {
     format!("{intro} {}{advice}\n", open.join(", "))
 }
 
-/// Returns the titles of all witnesses. A title of several witnesses occurs once, with their
-/// number.
+/// Returns the titles of all witnesses. A title of several witnesses occurs once, with the count of
+/// these witnesses.
 fn titles(record: &Record) -> Vec<String> {
     let mut all: Vec<(String, Vec<&Witness>)> = Vec::new();
     for evidence in &record.witnesses {
@@ -272,7 +273,8 @@ pub(crate) fn states(counts: &Counts) -> Option<String> {
     })
 }
 
-/// Returns the number of states that the visited ones represent.
+/// Returns as text how many states the visited ones represent; `u64::MAX` stands for a larger
+/// number.
 pub(crate) fn permuted(all: u64) -> String {
     match all {
         u64::MAX => format!("more than {all}"),

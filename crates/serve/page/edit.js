@@ -1,5 +1,5 @@
-// The editor of the page: highlighting, completion, mistakes, coverage in the margin, and the line
-// of the current step.
+// The text editor of the page: highlighting, completion, mistakes, coverage in the margin, and a
+// mark on the line of the current step.
 import {
   Decoration, EditorState, EditorView, GutterMarker, HighlightStyle, RangeSet, StateEffect, StateField,
   StreamLanguage, autocompletion, bracketMatching, closeBrackets, completionKeymap, defaultKeymap,

@@ -27,8 +27,8 @@ export function badName(name) {
 }
 
 /**
- * Returns the values in a field of a repeatable option: formulas are separated by semicolons,
- * others by spaces, except for spaces around `=` and inside brackets.
+ * Returns the values in a field of a repeatable option: formulas are separated by semicolons, other
+ * values by spaces. Spaces around `=` and next to brackets do not separate.
  */
 export function valuesOf(text, formulas) {
   const tight = () => text.replace(/\s*=\s*/g, "=").replace(/\[\s*/g, "[").replace(/\s*\]/g, "]");

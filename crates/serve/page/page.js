@@ -16,7 +16,7 @@ const LIMITS = { "time-limit": "60s", "memory-limit": "1G" };
 const READING = ["set", "ignore-time", "observe", "object", "product", "main"];
 /** The maximal size of a record. */
 const MOST_RECORD = 64 << 20;
-/** The text is checked after so many milliseconds without a key press. */
+/** The text is checked after this many milliseconds without a change. */
 const PAUSE = 250;
 
 const state = { engine: null, checker: null, table: null, options: { ...LIMITS }, running: false, pause: 0, diagnosed: 0, mistakes: [] };
@@ -152,8 +152,8 @@ function showReport(into, html) {
   return record;
 }
 
-// Shows the run to a state of a tree, below the tree. If several states are chosen quickly, only
-// the last run is shown.
+// Shows the run to a state of a tree, below the tree. If states are chosen faster than their runs
+// are computed, only the run to the last one is shown.
 const chosen = { run: null, busy: false };
 async function openRun(schedule, tree) {
   chosen.run = { schedule, tree };
@@ -338,8 +338,8 @@ async function start() {
     await openExample(chosen);
     search();
   });
-  // The program of a link runs at once, with two exceptions: if the link sets other limits, and on
-  // a server, which runs a program only if its user requests it.
+  // The program of a link runs at once, with two exceptions: the link sets limits other than the
+  // defaults, or the engine is a server, where a program must not run before its user requests it.
   const limits = sent ? Object.keys(LIMITS).filter((name) => state.options[name] !== LIMITS[name]) : [];
   const waits = sent && (engine.name.startsWith("native") || limits.length > 0);
   if (waits) $("progress").textContent = limits.length ? `this link sets ${limits.join(" and ")} itself: check them, then run the command` : "";

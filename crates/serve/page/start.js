@@ -1,4 +1,5 @@
-// Starts to load the engine, which takes longest, while the rest of the page still loads.
+// Starts to load the engine while the rest of the page still loads, because the engine takes
+// longest.
 import { findEngine } from "./engine.js";
 
 // The address that `mazurka serve` prints may contain a token.
@@ -12,7 +13,7 @@ if (token) {
 export const found = findEngine(sessionStorage.getItem("mazurka-token") ?? "");
 /** Whether the address has a program in it. */
 export const linked = () => /^#\d/.test(location.hash);
-/** The program that is shown first, if the address has none. */
+/** The text of the program that is shown first; null if the address has a program in it. */
 export const counter = linked() ? null : fetch("examples/counter.maz").then((answer) => answer.text());
 // `page.js` reports the errors.
 found.catch(() => {});

@@ -1,8 +1,8 @@
-// Decompresses LZMA, the format of the engine. The code of the engine repeats over long distances,
-// and the window of gzip (32 KB) is too small to use this. An LZMA file has a byte with the
-// settings, the size of the window (4 bytes), the size of the content (8 bytes, not used here), and
-// a stream of bits. The stream is arithmetic code: the probability of each bit depends on the bits
-// before it. The stream ends with a marker.
+// Decompresses LZMA, the format of the engine. The code of the engine repeats pieces that are far
+// apart. LZMA finds these; gzip does not, because it looks back only 32 KB (its window). An LZMA
+// file has a byte with the settings, the size of the window (4 bytes), the size of the content (8
+// bytes, not used here), and a stream of bits. The stream is arithmetic code: the probability of
+// each bit depends on the bits before it. The stream ends with a marker.
 
 const SIGN = 0x80000000;
 const states = (size) => new Uint16Array(size).fill(1024);

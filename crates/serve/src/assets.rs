@@ -1,4 +1,5 @@
-//! The page. Its files are embedded in the binary, so no request reads a file on the disk.
+//! Serves the files of the page. They are embedded in the binary, so no request reads a file on the
+//! disk.
 
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};

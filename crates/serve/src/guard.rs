@@ -28,9 +28,10 @@ const REQUEST_TIMEOUT_AFTER: Duration = Duration::from_secs(20);
 
 /// The values that requests are checked against.
 pub(crate) struct Guard {
-    /// The values of `Host` that mean this server.
+    /// The values of the header `Host` that mean this server: addresses with its port.
     hosts: Vec<String>,
-    /// The names of this machine, at any port, if other machines reach it.
+    /// If other machines reach the server: the names of this machine, which are accepted with any
+    /// port.
     names: Vec<String>,
     token: Option<String>,
 }
@@ -118,7 +119,8 @@ impl Guard {
     }
 }
 
-/// Whether both are equal, in time that does not depend on where they differ.
+/// Whether both are equal. The time that this takes does not depend on where they differ, so it
+/// does not help to guess a token.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
@@ -132,7 +134,8 @@ pub(crate) async fn check(
     let refused = shared.guard.refusal(request.headers(), request.uri());
     let mut response = match refused {
         Some(refusal) => refusal.into_response(),
-        // This limits only the time to read the request; the events of a search come afterwards.
+        // This limits only the time until the response begins; the events of a search come
+        // afterwards.
         None => match timeout(REQUEST_TIMEOUT_AFTER, next.run(request)).await {
             Ok(response) => response,
             Err(_) => (

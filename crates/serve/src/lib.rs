@@ -35,7 +35,7 @@ use tokio::sync::Semaphore;
 
 pub use request::{BadRequest, FlagTable, Request, words};
 
-/// The maximal size of a request body.
+/// The maximal size of a request body, in bytes.
 pub const MOST_BODY: usize = 2 << 20;
 
 /// The maximal number of connections; more wait to be accepted.
@@ -88,10 +88,10 @@ impl Settings {
     }
 }
 
-/// The reason why the server cannot start, or why it ended.
+/// Why the server cannot start, or why it has ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// There is no runtime, or the port is taken.
+    /// The asynchronous runtime cannot be created, or the port is taken.
     #[error("cannot listen: {0}; choose another --port")]
     Listen(io::Error),
     /// The system has no random numbers.
@@ -109,15 +109,17 @@ pub enum ServeError {
 struct Shared {
     settings: Settings,
     table: FlagTable,
-    /// The table as the page reads it.
+    /// The table as text, as the page reads it.
     table_text: String,
     guard: guard::Guard,
+    /// A permit for each search that may run at the same time.
     running: Arc<Semaphore>,
+    /// A permit for each search that may run or wait.
     queued: Arc<Semaphore>,
 }
 
 /// Serves until the process gets a signal to end (Ctrl-C, SIGTERM), and then ends all searches.
-/// Calls `listening` with the address to open, which contains the token if one is needed.
+/// Calls `listening` with the URL to open in a browser, which contains the token if one is needed.
 pub fn serve(settings: Settings, listening: impl FnOnce(&str)) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -35,12 +35,14 @@ pub struct FlagTable {
     commands: Vec<TableCommand>,
 }
 
+/// A command of the table.
 #[derive(Clone, Debug, Deserialize)]
 struct TableCommand {
     name: String,
     flags: Vec<TableFlag>,
 }
 
+/// A flag of a command; `value` is the name of its value, `None` if it takes none.
 #[derive(Clone, Debug, Deserialize)]
 struct TableFlag {
     name: String,
@@ -97,7 +99,8 @@ fn is_plain(name: &str, ending: &[&str]) -> bool {
         && ending.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Returns the words of the command line. The error describes the problem of the request.
+/// Returns the words of the command line that a request becomes. The error says why the request is
+/// refused.
 ///
 /// ```
 /// use mazurka_serve::{FlagTable, Request, words};
@@ -163,7 +166,8 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     Ok(all)
 }
 
-/// Returns a flag with its value, which is always in the same word.
+/// Returns the words for a flag. A flag with values gets one word for each, `--flag=value`, so that
+/// no value is read as a flag.
 fn option(flag: &TableFlag, value: &Value) -> Result<Vec<String>, BadRequest> {
     let name = &flag.name;
     let wrong = |wanted| BadRequest::Value(name.clone(), wanted);

@@ -23,9 +23,9 @@ use tokio::time::timeout;
 
 use crate::{Request, ServeError, Shared, words};
 
-/// The maximal output; a search with more has no answer.
+/// The maximal output, in bytes; a search with more output has no answer.
 const MOST_OUTPUT: u64 = 64 << 20;
-/// The number of progress lines that may wait for a slow reader.
+/// How many progress lines may wait for a page that reads slowly.
 const MOST_LINES: usize = 64;
 /// How long a search may go on after its time limit.
 const GRACE: Duration = Duration::from_secs(5);
@@ -74,8 +74,7 @@ impl SearchEvent {
     }
 }
 
-/// Answers with events: progress, and finally the answer. The search ends if the reader
-/// disconnects.
+/// Answers with events: progress, and finally the answer. The search ends if the page disconnects.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     request: Result<Json<Request>, JsonRejection>,
@@ -182,7 +181,8 @@ impl Group {
         }
     }
 
-    /// Records that the leader has ended, because its id may now be reused.
+    /// Records that the leader has ended. Its identifier may now belong to another process, so it
+    /// must not be killed.
     fn ended(mut self) {
         #[cfg(unix)]
         self.leader.take();

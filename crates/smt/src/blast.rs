@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use crate::circuit::{Circuit, Word, invert};
 use crate::{BitOp, Deadline, Model, Sort, Term, TermNode, Terms};
 
-/// The position of a term's bits, and the bit that says whether the term is safe.
+/// The position of a term's bits in `Blaster::bits`, and the bit that says whether the term is
+/// safe.
 #[derive(Clone, Copy)]
 struct Wires {
     first: u32,
@@ -167,8 +168,9 @@ impl Blaster {
         self.wires.insert(term, wires);
     }
 
-    /// Returns the bits of a term, computed from those of its parts, and a bit that says whether
-    /// they are exact. A term is safe if it and all its parts are exact.
+    /// Returns the bits of a term, computed from the bits of its parts, and a bit that says whether
+    /// they are exact: the operation did not exceed the width. A term is safe if it and all its
+    /// parts are exact.
     fn gates(&mut self, terms: &Terms, term: Term, node: TermNode) -> (Word, Lit) {
         let yes = self.circuit.yes();
         let sort = terms.sort(term);

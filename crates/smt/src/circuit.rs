@@ -83,7 +83,7 @@ impl Circuit {
         self.sat.num_vars()
     }
 
-    /// Whether the circuit can make all of these true. Returns `None` if that was not decided
+    /// Whether some inputs make all of these bits true. Returns `None` if that was not decided
     /// within the budget.
     pub fn solve(&mut self, assumptions: &[Lit]) -> Option<bool> {
         match self.sat.solve_limited(assumptions) {
@@ -104,8 +104,8 @@ impl Circuit {
     }
 
     /// Returns the output of a gate. The output follows from the inputs, so the search does not
-    /// choose it. If it could, small queries would spend most of their time in deciding which of
-    /// these bits to choose next.
+    /// choose it. If the search could choose outputs, small queries would spend most of their time
+    /// in deciding which bit to choose next.
     fn gate(&mut self) -> Lit {
         Lit::new(self.sat.new_var(lbool::UNDEF, false), true)
     }

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    /// The start. All other times are nanoseconds after it.
+    /// The time at which the first of the clones was created. The other times are given in
+    /// nanoseconds after it.
     start: Instant,
     /// The deadline; `None` if there is none.
     end: Option<Arc<AtomicU64>>,
@@ -47,7 +48,7 @@ impl Deadline {
         }
     }
 
-    /// Makes the deadline pass also if `told` is set.
+    /// Makes the deadline count as passed also when `told` is set.
     pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
         Deadline { told, ..self }
     }

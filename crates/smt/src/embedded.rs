@@ -39,7 +39,8 @@ impl Default for Effort {
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
 /// A query with more constraints than this is not a growing path condition. It is decided by a
-/// separate solver, which is then dropped, and the decorators pass it on as it is.
+/// separate solver, which is then dropped. The decorators (`around/`) pass such a query on
+/// unchanged.
 pub(crate) const MANY: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.
@@ -65,14 +66,15 @@ pub struct Embedded {
     effort: Effort,
     /// The instances: one for queries without `int`, then one for each width.
     blasters: [Option<Instance>; 5],
-    /// For each term, by number, whether an `int` occurs in it.
+    /// For each term, by its index, whether an `int` occurs in it.
     has_int: Vec<bool>,
     statistics: Statistics,
 }
 
 struct Instance {
     blaster: Blaster,
-    /// The size at which to check whether most of the circuit is in use.
+    /// The size of the circuit at which the next query checks whether most of the circuit is still
+    /// in use.
     limit: u32,
 }
 
@@ -101,7 +103,7 @@ impl Embedded {
         self.has_int[index]
     }
 
-    /// Searches once, with an `int` of the `width`-th size, or without `int`.
+    /// Searches once, with an `int` of `WIDTHS[width]` bits; `None` for a query without `int`.
     fn search(&mut self, terms: &Terms, conjuncts: &[Term], width: Option<usize>) -> Search {
         let int_bits = width.map_or(1, |width| WIDTHS[width]);
         let effort = &self.effort;
@@ -192,7 +194,8 @@ enum Search {
     GivenUp,
 }
 
-/// Returns `Sat` if the evaluator agrees that the model satisfies every constraint.
+/// Returns `Sat` if the evaluator agrees that the model satisfies every constraint, and otherwise
+/// that there is a defect.
 pub(crate) fn validate(terms: &Terms, constraints: &[Term], mut evaluator: Evaluator) -> Answer {
     let wrong = constraints
         .iter()

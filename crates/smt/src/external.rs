@@ -53,8 +53,8 @@ impl Program {
     }
 }
 
-/// A solver that calls another program. Integers are unbounded there. A solution that needs an
-/// `int` beyond 64 bits is `Unknown`, because no run could use it.
+/// A solver that calls another program. That program treats integers as unbounded. A solution that
+/// needs an `int` beyond 64 bits is `Unknown`, because no run could use it.
 pub struct External {
     program: Program,
     patience: Duration,
@@ -97,7 +97,8 @@ impl External {
         }
     }
 
-    /// Asks for a solution, with `bounded` one in which every `int` variable fits into 64 bits.
+    /// Asks for a solution. If `bounded`, it must be one in which every `int` variable fits into 64
+    /// bits.
     fn ask(
         &mut self,
         terms: &Terms,

@@ -7,12 +7,12 @@
 //!
 //! 1. A model of the formula that no cube covers yet assigns a truth value to each atom of the
 //!    formula. These literals together imply the formula.
-//! 2. Literals are dropped, the longest first, as long as the rest implies it. The remainder is a
-//!    prime implicant (Quine). Comparisons of two numbers are tried instead of literals about each:
-//!    `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
+//! 2. Literals are dropped, the longest first, as long as the remaining ones still imply the
+//!    formula. What remains is a prime implicant (Quine). Comparisons of two numbers are tried
+//!    instead of literals about each: `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
 //! 3. Literals about a single number are replaced by the widest interval around its value that
 //!    still implies the formula, if that interval covers all of these literals.
-//! 4. When all models are covered, cubes that the others cover are dropped.
+//! 4. When all models are covered, a cube that the other cubes together cover is dropped.
 //!
 //! Clauses are the negated cubes of the negated formula. Each implication is an "unsatisfiable"
 //! answer of the solver. If the solver does not know the answer, there is no readable form, and the
@@ -31,9 +31,9 @@ const MOST_ORDERED: usize = 4;
 
 /// The atoms of literals.
 struct Atoms {
-    /// The conditions of the formula.
+    /// The conditions that the formula consists of.
     own: Vec<Term>,
-    /// Comparisons of its numbers.
+    /// Comparisons of the numbers that occur in the formula.
     orders: Vec<Term>,
 }
 
@@ -53,7 +53,7 @@ pub struct Readable {
 pub struct Reader<'a> {
     terms: &'a mut Terms,
     solver: &'a mut dyn Solver,
-    /// The assumption.
+    /// The condition that may be assumed to hold.
     given: Term,
     go_on: &'a mut dyn FnMut() -> bool,
     /// Number of queries that may still be made.
@@ -82,8 +82,8 @@ fn number(sort: Sort, kept: i64) -> i128 {
 }
 
 impl<'a> Reader<'a> {
-    /// Creates a reader for formulas that matter only where `given` holds. `go_on` is called at
-    /// intervals.
+    /// Creates a reader for formulas that matter only where `given` holds. `go_on` is called before
+    /// each query to the solver; if it returns false, no further query is made.
     pub fn new(
         terms: &'a mut Terms,
         solver: &'a mut dyn Solver,
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
     fn place(&self, literal: Term) -> (Option<Term>, String) {
         let first = self.terms.variables_of(&[literal]).first().copied();
         let text = self.terms.show(literal);
-        // `>=` before `<=`, and both before the rest of that variable.
+        // `>=` before `<=`, and both before all other literals about that variable.
         let order = match () {
             () if text.contains(" >") => '0',
             () if text.contains(" <") => '1',
@@ -257,7 +257,8 @@ impl<'a> Reader<'a> {
         (first, format!("{order}{text}"))
     }
 
-    /// Returns the conditions that a formula consists of, including those inside numbers.
+    /// Returns the conditions that a formula consists of, including conditions that choose between
+    /// numbers.
     fn atoms(&self, formula: Term) -> Vec<Term> {
         let mut atoms = Vec::new();
         let mut stack = vec![formula];
@@ -288,7 +289,7 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // Longer atoms come first, so that they are dropped before the others.
+        // Longer atoms come first, so that they are dropped before shorter ones.
         let size = |&atom: &Term| self.terms.parts_of(&[atom]).len();
         atoms.sort_by_key(|atom| (std::cmp::Reverse(size(atom)), *atom));
         atoms
@@ -345,7 +346,8 @@ impl<'a> Reader<'a> {
         cube
     }
 
-    /// Drops literals, from the first on, as long as the rest contradicts the negated formula.
+    /// Drops literals, from the first on, as long as the remaining ones contradict the negated
+    /// formula. Returns `None` if even all of them do not.
     fn shortest(&mut self, mut cube: Cube, negated: Term) -> Option<Cube> {
         let with = |cube: &[Term]| -> Vec<Term> { [cube, &[negated]].concat() };
         if !self.excluded(&with(&cube)) {
@@ -416,7 +418,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns how far a number can move from a value, up or down, such that all values in between
-    /// contradict `around`. Returns `None` if only the sort limits the number, or nothing.
+    /// contradict `around`. Returns `None` if all values of the sort in that direction contradict
+    /// `around`.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);
@@ -461,7 +464,7 @@ impl<'a> Reader<'a> {
         Some(if up { from + good } else { from - good })
     }
 
-    /// Drops cubes that the others cover, the longest first.
+    /// Drops each cube that the other cubes together cover, the longest first.
     fn without_covered(&mut self, cubes: &mut Vec<Cube>) {
         let mut order: Vec<usize> = (0..cubes.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(cubes[at].len()));

@@ -97,7 +97,7 @@ impl Linear {
 }
 
 impl Terms {
-    /// Returns a number as a linear sum, given the forms of its parts.
+    /// Returns a term that is a number as a linear sum. `of` returns the sums of its parts.
     pub(crate) fn linear_of(&self, term: Term, of: impl Fn(Term) -> Linear) -> Linear {
         let sort = self.sort(term);
         let form = match self.node(term) {

@@ -1,22 +1,22 @@
 //! Computes how many bits are enough for the `int`s of a query: if it has a solution at all, it has
 //! one in which every `int`, including intermediate results, fits into this many bits.
 //!
-//! The argument is as follows. Call a variable *bounded* if constraints `x <= c`, `x >= c` or `x ==
-//! c` among the conjuncts bound it on both sides, and *free* otherwise. Suppose that in every
-//! comparison of the query, apart from terms over bounded variables, the free variables occur as `x
-//! - y`, `x`, `-x` or not at all. Take any solution, and fix the values of the bounded variables
-//! and the truth value of each comparison. There remains a system of difference constraints `x - y
-//! <= w` over the free variables and zero, and it has a solution. Then the shortest paths from a
-//! source with an edge of weight 0 to every variable are a solution, too (Bellman and Ford). In it
-//! no two variables are further apart than the sum of all |w|, since a simple path takes every edge
-//! at most once. A `w` is at most one more than the terms next to `x - y`. An `int` chosen by `if`
-//! counts as a free variable of its own, equal to one of its branches.
+//! The argument is as follows. Call a variable *bounded* if constraints `x <= c`, `x >= c` or
+//! `x == c` among the conjuncts bound it on both sides, and *free* otherwise. Suppose that in every
+//! comparison of the query, apart from terms over bounded variables, the free variables occur as
+//! `x - y`, `x`, `-x` or not at all. Take any solution, and fix the values of the bounded variables
+//! and the truth value of each comparison. There remains a system of difference constraints
+//! `x - y <= w` over the free variables and zero, and it has a solution. Then the shortest paths
+//! from a source with an edge of weight 0 to every variable are a solution, too (Bellman and Ford).
+//! In it no two variables are further apart than the sum of all |w|, since a simple path takes
+//! every edge at most once. A `w` is at most one more than the terms next to `x - y`. An `int`
+//! chosen by `if` counts as a free variable of its own, equal to one of its branches.
 
 use rustc_hash::FxHashMap;
 
 use crate::{Sort, Term, TermNode, Terms};
 
-/// An `int` as `plus - minus + rest`, where `|rest|` is at most this value.
+/// An `int` as `plus - minus + r`, where `|r|` is at most `rest`.
 #[derive(Clone, Copy, Default)]
 struct LinearForm {
     plus: Option<Term>,

@@ -275,8 +275,8 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns a comparison of `int`s in normal form. `Err`: the comparison is constant. `None`:
-    /// numbers become too large.
+    /// Returns a comparison of `int`s in normal form. `Err`: the comparison is always true or
+    /// always false, as given. `None`: it is no comparison of `int`s, or numbers become too large.
     fn compare(&mut self, term: Term) -> Result<Option<Comparison>, bool> {
         let node = self.terms.node(term);
         let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) = node else {
@@ -574,8 +574,8 @@ impl<'a> Simplifier<'a> {
         self.normal(new)
     }
 
-    /// Returns the literal to use for each literal: each end of an interval is stated once, and
-    /// implied literals are dropped.
+    /// Returns, for each literal, the literal that replaces it: each end of an interval is stated
+    /// once, and implied literals become `true`.
     fn keep(&mut self, facts: &Facts, literals: &[(Term, Option<Atom>)]) -> FxHashMap<Term, Term> {
         let mut kept: FxHashMap<Term, Term> = FxHashMap::default();
         // For each number, whether its low end and its high end must still be stated.

@@ -1,7 +1,7 @@
 //! Writes queries in SMT-LIB 2.6, and parses the values in the answers.
 //!
-//! Every part becomes a separate definition, which preserves sharing and avoids deep nesting.
-//! Variables are called `v0`, `v1`, … by their numbers; their names are comments.
+//! Every part of a term becomes a separate definition, which preserves sharing and avoids deep
+//! nesting. Variables are called `v0`, `v1`, … by their numbers; their names are comments.
 
 use std::fmt::Write;
 

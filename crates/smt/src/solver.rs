@@ -78,7 +78,8 @@ impl<S: Solver + ?Sized> Solver for &mut S {
     }
 }
 
-/// The statistics of a solver. A decorator includes those of the solvers that it uses.
+/// The statistics of a solver. The statistics of a decorator include the statistics of the solvers
+/// that it uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Queries that were answered, by any means.

@@ -1,7 +1,8 @@
 //! Terms, each stored once.
 //!
-//! A [`Term`] is a handle; [`Terms`] has the operator and the parts of each. A term that is built
-//! again gets the same handle, so terms are compared by their handles, and common parts are shared.
+//! A [`Term`] is a handle; [`Terms`] has the operator and the parts of each term. A term that is
+//! built again gets the same handle, so terms are compared by their handles, and common parts are
+//! shared.
 
 use std::hash::{Hash, Hasher};
 
@@ -50,10 +51,10 @@ impl Sort {
     }
 }
 
-/// A term of some [`Terms`]. Two terms are equal iff they are built in the same way.
+/// A term of some [`Terms`]. Two terms are equal if and only if they were built in the same way.
 ///
 /// A small constant is stored in the handle itself, so that computing with constants needs no
-/// table. All other terms are numbered in the order in which they were built: the parts of a term
+/// table. All other terms have an index, in the order in which they were built: the parts of a term
 /// come before it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(u32);
@@ -80,7 +81,7 @@ impl Term {
         (self.0 & SMALL != 0).then(|| (sort(), value))
     }
 
-    /// Returns the number of a term that is not a small constant.
+    /// Returns the index of a term in [`Terms`]; `None` for a small constant, which has none.
     pub(crate) fn index(self) -> Option<usize> {
         (self.0 & SMALL == 0).then_some(self.0 as usize)
     }

@@ -17,7 +17,7 @@ impl Terms {
             }
         }
         let mut parts: Vec<Term> = seen.into_iter().collect();
-        // A term has a greater number than its parts.
+        // A term has a greater index than its parts.
         parts.sort_unstable();
         parts
     }

@@ -2,7 +2,7 @@
 // UTF-16 units.
 "use strict";
 
-/** Returns the conversions for the module `vscode`, or for its replacement in tests. */
+/** Returns the conversions to the classes of the module `vscode`, or of its replacement in tests. */
 module.exports = function conversions(vscode) {
   const position = (at) => new vscode.Position(at.line, at.character);
   const range = (of) => new vscode.Range(position(of.start), position(of.end));

@@ -8,8 +8,9 @@ const MOST_RESTARTS = 4;
 const WITHIN = 3 * 60 * 1000;
 
 /**
- * A server. `spawn` starts its process, `greet(peer)` initializes it, `handlers` are those of
- * `Peer`, and `onEnd(kind, why)` is called when it ends: `restart`, `given up` or `not started`.
+ * A server. `spawn` starts its process, `greet(peer)` initializes it, and `handlers` are those of
+ * `Peer`. When the server ends, `onEnd(kind, why)` is called; `kind` is `restart`, `given up` or
+ * `not started`.
  */
 class Session {
   constructor({ spawn, greet, handlers, onEnd, now = Date.now }) {

@@ -1,5 +1,7 @@
 //! The body of a function or method while it is compiled: emits its instructions and constants, and
-//! declares and finds its variables.
+//! declares and finds its variables. Bodies form a stack, because an anonymous function is compiled
+//! inside another body. The jumps of a body are relative to its start; when the body is complete,
+//! its code is appended to the program, and the jumps are moved.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -31,8 +33,8 @@ impl Checker<'_> {
         self.bodies.last().and_then(|body| body.class)
     }
 
-    /// Appends the code to all other code. Returns its entry, its number of slots, and the slots of
-    /// captured values.
+    /// Ends the current body: appends its code to the program. Returns its entry, how many slots it
+    /// needs, and the slots of captured values.
     pub(super) fn close(&mut self) -> (u32, u32, Vec<u32>) {
         let Some(body) = self.bodies.pop() else {
             unreachable!("code is closed once");
@@ -85,7 +87,8 @@ impl Checker<'_> {
         body.spans.push(span);
     }
 
-    /// Records that the next instruction fails if the operand is `null`.
+    /// Records that the next instruction fails if its operand, a value with this head type, is
+    /// `null`.
     pub(super) fn derefs(&mut self, head: Head) {
         let here = self.here();
         self.body().derefs.push((here, head));
@@ -152,7 +155,7 @@ impl Checker<'_> {
         number
     }
 
-    /// Declares a variable that may have the same name as another one. Returns its slot.
+    /// Declares a variable, even if another one with the same name is in scope. Returns its slot.
     pub(super) fn shadow_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
         let slot = self.slot();
         self.body().named.push((slot, name.text.clone()));
@@ -165,7 +168,7 @@ impl Checker<'_> {
         slot
     }
 
-    /// Declares a variable. Returns its slot.
+    /// Declares a variable, and reports one with the same name in scope. Returns its slot.
     pub(super) fn declare_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
         let taken = self
             .body()
@@ -185,7 +188,8 @@ impl Checker<'_> {
         self.shadow_local(name, ty)
     }
 
-    /// Finds a variable by name, also a variable outside of an anonymous function.
+    /// Finds a variable by name, also a variable that is declared outside of the current anonymous
+    /// function: it is then captured.
     pub(super) fn local(&mut self, name: &str) -> Option<(u32, LocalTy)> {
         self.local_in(self.bodies.len().checked_sub(1)?, name)
     }
@@ -219,14 +223,14 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// Forgets what is known about variables, for example that one is not `null`, because it may
-    /// not hold from here on.
+    /// Forgets what is known about variables, for example that one is not `null`. Used where other
+    /// code may have changed the variables.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();
     }
 
-    /// Returns the number of declarations in scope, without the captured variables.
+    /// Returns how many declarations are in scope, without the captured variables.
     pub(super) fn scope_depth(&mut self) -> usize {
         self.body().scope.len() - self.captured()
     }
@@ -238,7 +242,7 @@ impl Checker<'_> {
         self.body().scope.truncate(len);
     }
 
-    /// Returns the number of captured variables.
+    /// Returns how many variables are captured.
     fn captured(&mut self) -> usize {
         self.body().captures.as_ref().map_or(0, Vec::len)
     }

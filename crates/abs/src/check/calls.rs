@@ -64,8 +64,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns fresh types for this many type parameters, and the result type in terms of them.
-    /// Infers type arguments from the wanted type, before the arguments are checked.
+    /// Returns a fresh unknown type for each of `generics` type parameters, and the result type
+    /// with them in place of the parameters. The wanted type may determine some of them before the
+    /// arguments are checked.
     fn instance(&mut self, generics: usize, result: &Ty, wanted: Option<&Ty>) -> (Vec<Ty>, Ty) {
         let types = self.unknowns.fresh_many(generics);
         let result = result.with(&types);
@@ -286,7 +287,7 @@ impl<'a> Checker<'a> {
                     (parameters, result.with(&types))
                 })
             } else {
-                // The function is one that the enclosing partial function was given.
+                // The enclosing partial function has got this function as an argument.
                 None
             };
             if let (Some(ty), Some(wanted)) = (ty, wanted) {

@@ -5,8 +5,8 @@ use super::Checker;
 use crate::types::{Head, Ty};
 
 impl Checker<'_> {
-    /// Whether a value of this type may refer to an object or a future. A value of an unknown type
-    /// may.
+    /// Whether a value of this type may refer to an object or a future. For an unknown type this is
+    /// true.
     pub(super) fn carries(&self, ty: &Ty) -> bool {
         self.carries_beside(&self.unknowns.deep(ty), &mut Vec::new())
     }

@@ -1,5 +1,7 @@
 //! Declares everything that the modules contain: first the names, then the types of constructors,
-//! functions, interfaces and classes. Bodies are checked later.
+//! functions, interfaces and classes. Bodies are checked later, so a body may use a declaration
+//! that comes later in the text. A declaration gets an index in a list of the checker, and a table
+//! maps its full name, such as `M.f`, to this index.
 
 use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -646,7 +648,7 @@ impl MethodSignature {
         self.parameters == other.parameters && self.result == other.result
     }
 
-    /// Whether a method can implement one that an interface declares.
+    /// Whether a method with this signature can implement the method that an interface declares.
     fn implements(&self, declared: &Self) -> bool {
         self.same_types(declared)
             && { self.nonnull.0.iter() }

@@ -1,5 +1,6 @@
-//! Checks and compiles pure expressions: those without effects. A literal, a constructor or a
-//! branch may take its type from the wanted type of the context.
+//! Checks and compiles pure expressions: those without effects. The code of an expression leaves
+//! its value on the stack. A literal, a constructor or a branch may take its type from the wanted
+//! type of the context.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -169,8 +170,8 @@ impl<'a> Checker<'a> {
             .map_or_else(Vec::new, |body| body.generics.clone())
     }
 
-    /// Returns the type that all branches must fit. This is the wanted type, if it is known,
-    /// because the type of the first branch may be narrower.
+    /// Returns the type that all branches must fit. This is the wanted type if there is one, and
+    /// not the type of the first branch, which may be narrower.
     fn branch_result(&mut self, wanted: Option<&Ty>) -> Ty {
         match wanted {
             Some(ty) => ty.clone(),

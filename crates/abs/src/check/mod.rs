@@ -48,12 +48,14 @@ enum TypeDef<'a> {
     Synonym(usize, &'a ast::Type),
 }
 
+/// A declared data type, with the count of its type parameters.
 #[derive(Debug)]
 struct DataDef {
     name: String,
     parameters: usize,
 }
 
+/// A declared constructor: the types of its parts, and the type of the values that it makes.
 #[derive(Debug)]
 struct ConstructorDef {
     name: String,
@@ -77,6 +79,7 @@ enum FunctionBody<'a> {
 /// The type that a function parameter of a partial function must have.
 type FunctionTy = (Vec<Ty>, Ty);
 
+/// A declared function, or partial function (`calls.rs`).
 #[derive(Debug)]
 struct FunctionDef<'a> {
     name: String,
@@ -85,9 +88,11 @@ struct FunctionDef<'a> {
     generics: Vec<String>,
     parameters: Vec<(String, Ty)>,
     result: Ty,
-    /// Whether its result and its parameters are annotated with `Nonnull`.
+    /// Whether its result is annotated with `Nonnull`, and the same for each parameter.
     nonnull: bool,
     nonnull_parameters: Vec<bool>,
+    /// For a partial function: the functions that it takes, each with its name, and its type if the
+    /// body determines it.
     functions: Option<Vec<(String, Option<FunctionTy>)>>,
     body: FunctionBody<'a>,
     /// For accessors: constructors, and the index of the part in each.
@@ -96,6 +101,7 @@ struct FunctionDef<'a> {
     checked: bool,
 }
 
+/// The types of a method, in an interface or a class.
 #[derive(Clone, Debug)]
 struct MethodSignature {
     parameters: Vec<Ty>,
@@ -106,6 +112,7 @@ struct MethodSignature {
     atomic: bool,
 }
 
+/// A declared interface. It has no syntax tree if it is the one that all objects implement.
 #[derive(Debug)]
 struct InterfaceDef<'a> {
     name: String,
@@ -114,11 +121,13 @@ struct InterfaceDef<'a> {
     tree: Option<&'a ast::Interface>,
 }
 
+/// A declared class. It has no syntax tree if it is the class of the main block.
 #[derive(Debug)]
 struct ClassDef<'a> {
     name: String,
     module: usize,
     fields: Vec<(String, Ty)>,
+    /// For each field, its rules.
     rules: Vec<Rules>,
     methods: FxHashMap<String, MethodSignature>,
     tree: Option<&'a ast::Class>,
@@ -131,7 +140,7 @@ struct Scope {
     /// For each short name that is declared here or imported, its full name.
     visible: FxHashMap<String, String>,
     exports: FxHashMap<String, String>,
-    /// The short names that could mean two declarations.
+    /// The short names that could mean two declarations, with the full names of both.
     ambiguous: FxHashMap<String, [String; 2]>,
     /// The names that are visible only by their full name.
     qualified: FxHashSet<String>,
@@ -158,30 +167,32 @@ struct BodyCode {
     scope: Vec<Local>,
     /// All variables that were declared, in scope or not.
     named: Vec<(u32, String)>,
-    /// For an anonymous function: the slots of the captured variables, outside and inside.
+    /// For an anonymous function: for each captured variable, its slot in the enclosing body and
+    /// its slot in this one.
     captures: Option<Vec<(u32, u32)>>,
-    /// The class, for methods and their parts.
+    /// The class, if this is the code of a method or of a block of a class.
     class: Option<u32>,
     /// Whether statements may wait.
     may_wait: bool,
     block: Block,
-    /// Whether it is an atomic method, which must not wait, and whether it is a read-only method.
+    /// Whether it is an atomic method, which must not wait; and whether it is a read-only method,
+    /// which must not assign fields.
     atomic: bool,
     readonly: bool,
-    /// The slot of the deadline of the calls that are being compiled.
+    /// The slot of the deadline for the calls of the current statement, if it has one.
     deadline: Option<u32>,
     /// Whether the condition of an `await` is being compiled.
     in_guard: bool,
-    /// While the initial value of a field is compiled: the number of the field. This field and all
+    /// While the initial value of a field is compiled: the index of this field. The field and all
     /// later ones have no value yet.
     fields: Option<u32>,
-    /// Variables that are known not to be `null` here.
+    /// The slots of variables that are known not to be `null` here.
     nonnull: Vec<u32>,
     result: ResultTy,
     nonnull_result: bool,
     module: usize,
     generics: Vec<String>,
-    /// The variables whose futures have been awaited on every path to this place.
+    /// The slots of the variables whose futures have been awaited on every path to this place.
     claimed: Vec<u32>,
     /// The places where the value of a future is taken, with its type.
     taken: Vec<(u32, Ty)>,
@@ -192,6 +203,7 @@ struct BodyCode {
 /// The result type; `None` if nothing is returned.
 type ResultTy = Option<Ty>;
 
+/// A variable in scope: its slot, its type, and its rules.
 #[derive(Clone, Debug)]
 struct Local {
     name: String,
@@ -200,6 +212,7 @@ struct Local {
     rules: Rules,
 }
 
+/// The type of a variable.
 #[derive(Clone, Debug)]
 enum LocalTy {
     Value(Ty),
@@ -207,6 +220,9 @@ enum LocalTy {
     Function(usize),
 }
 
+/// The checker: the declarations of all modules, the bodies that are being compiled (an anonymous
+/// function inside another body), and the output. Modules, classes and other declarations are known
+/// by their indices.
 struct Checker<'a> {
     modules: &'a [Module],
     scopes: Vec<Scope>,
@@ -218,6 +234,7 @@ struct Checker<'a> {
     functions: Vec<FunctionDef<'a>>,
     /// The types of the functions that the current partial function takes.
     function_types: Vec<Option<FunctionTy>>,
+    /// The function whose body is being compiled; `None` for methods and blocks.
     current: Option<u32>,
     interfaces: Vec<InterfaceDef<'a>>,
     class_numbers: FxHashMap<String, u32>,
@@ -225,8 +242,10 @@ struct Checker<'a> {
     inheritance: Inheritance,
     unknowns: Unknowns,
     bodies: Vec<BodyCode>,
-    /// The `finally` blocks around the statement that is being checked.
+    /// The `finally` blocks around the statement that is being checked, each with its index in
+    /// `holes`.
     finals: Vec<(&'a ast::Stmt, usize)>,
+    /// For each enclosing handler, the ranges of code that it does not cover ([`Handler::holes`]).
     holes: Vec<Vec<(u32, u32)>>,
     mistakes: Vec<Diagnostic>,
     /// Whether the standard module is being checked.
@@ -235,7 +254,7 @@ struct Checker<'a> {
     ignore_time: bool,
     /// Whether the last method that was called never returns `null`.
     called_nonnull: bool,
-    /// Number of parts of the type that is being parsed.
+    /// How many parts the type that is being resolved has so far.
     written_parts: u32,
     out: Output,
 }
@@ -255,7 +274,7 @@ struct Output {
     taken: Vec<(u32, Ty)>,
     /// The places that fail if an object or a future is `null`, each with the type of this value.
     derefs: Vec<(u32, Head)>,
-    /// For each body, in order, its start and its variables.
+    /// For each body, in order: its start, and the slot and the name of each variable.
     variables: Vec<(u32, Vec<(u32, String)>)>,
     times: Times,
 }

@@ -44,6 +44,7 @@ impl Checker<'_> {
         self.scopes.iter().position(|scope| scope.name == name)
     }
 
+    /// Exports all names that a module declares, if it has `export *`.
     fn own_exports(&mut self, module: usize) {
         for clause in &self.modules[module].exports {
             let scope = &mut self.scopes[module];
@@ -54,7 +55,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the names that a clause takes from its module.
+    /// Returns the names that a clause takes from the module that it names, each as a short and as
+    /// a full name.
     fn taken(&self, clause: &Clause) -> Vec<(String, String)> {
         let home = clause.from.as_ref();
         let Some(home) = home.and_then(|from| self.module_named(&from.text)) else {
@@ -71,7 +73,8 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// Makes the imports of a module visible in it. Returns whether a name is new.
+    /// Makes the names that an import clause takes visible in a module. Returns whether a name is
+    /// new.
     fn import(&mut self, module: usize, clause: &Clause) -> bool {
         let from_standard = clause
             .from
@@ -79,8 +82,8 @@ impl Checker<'_> {
             .is_some_and(|from| self.module_named(&from.text) == Some(0));
         if from_standard {
             if clause.names.is_none() {
-                // Without an import clause all names of the standard module are visible, so this
-                // clause adds nothing.
+                // `import * from ABS.StdLib` adds nothing: all names of the standard module are
+                // visible, unless the module imports only some of them by name.
                 return false;
             }
             let all = self.modules[module].imports.iter().any(|other| {

@@ -1,5 +1,5 @@
 //! Resolves names: from a name in a module to the declaration, and from the syntax of a type to the
-//! type. Also shows types in messages.
+//! type. Also writes types as text for messages.
 
 use mazurka_diagnostics::Span;
 use mazurka_diagnostics::{Diagnostic, nearest};
@@ -112,7 +112,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns the type for its syntax.
+    /// Returns the type that a piece of syntax denotes.
     pub(super) fn ty(&mut self, module: usize, generics: &[String], ty: &ast::Type) -> Ty {
         self.written_parts = 0;
         let before = self.mistakes.len();
@@ -250,7 +250,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a type mismatch.
+    /// Reports a mismatch if a value of type `actual` cannot be used where `wanted` is wanted.
     pub(super) fn fit(&mut self, actual: &Ty, wanted: &Ty, span: Span) {
         let known = self.unknowns.is_too_large();
         if self.unknowns.fits(actual, wanted, &self.inheritance) {
@@ -286,7 +286,7 @@ impl Checker<'_> {
     }
 }
 
-/// Formats a number with a noun: `1 argument`, `2 arguments`.
+/// Formats a count with a noun: `1 argument`, `2 arguments`.
 pub(super) fn count(n: usize, what: &str) -> String {
     match n {
         1 => format!("1 {what}"),

@@ -1,5 +1,5 @@
 //! Compiles patterns: the tests that a value must pass, and the variables that get parts of the
-//! value.
+//! value. The code of a pattern jumps to the next branch as soon as a test fails.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -12,8 +12,8 @@ use crate::types::{Head, Ty};
 use crate::value::Value;
 
 impl Checker<'_> {
-    /// Tests the value in a slot, and jumps if the test fails. Declares the variables of the
-    /// pattern.
+    /// Emits code that tests the value in a slot, and jumps if the test fails; adds these jumps to
+    /// `fails`. Declares the variables of the pattern.
     pub(super) fn pattern(
         &mut self,
         pattern: &Pattern,
@@ -104,8 +104,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the instruction to emit after all branches. It says whether it can be reached: the
-    /// branches may cover every value.
+    /// Returns the instruction to emit after all branches: `Impossible` if the branches cover every
+    /// value, and otherwise `NoMatch`.
     pub(super) fn otherwise<'p>(&self, patterns: impl Iterator<Item = &'p Pattern>, ty: &Ty) -> Op {
         let head = match self.unknowns.shallow(ty) {
             Ty::Made(head, _) if head != Head::Exception => head,

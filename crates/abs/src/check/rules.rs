@@ -19,7 +19,8 @@ pub(super) struct Rules {
     pub elements: bool,
 }
 
-/// Whether one of these statements assigns a field.
+/// Whether one of these statements assigns the field. Looks into blocks, but not into branches and
+/// loops.
 pub(super) fn assigned(stmts: &[Stmt], field: &str) -> bool {
     stmts.iter().any(|stmt| match &stmt.kind {
         StmtKind::Assign { name, .. } => name.text == field,
@@ -145,7 +146,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the variable that a condition compares with `null`.
+    /// Returns the slot of the variable that a condition compares with `null` by this operator.
     pub(super) fn tested(&mut self, condition: &Expr, operator: Binary) -> Option<u32> {
         let (left, right) = match &condition.kind {
             ExprKind::Binary(found, left, right) if *found == operator => (left, right),

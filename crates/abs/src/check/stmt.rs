@@ -1,4 +1,4 @@
-//! Checks and compiles statements, and expressions with effects.
+//! Checks and compiles statements, and expressions with effects; `expr.rs` has the pure ones.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -44,9 +44,10 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
     })
 }
 
-/// Whether a statement does nothing but release the cog once. A loop `while (e) { suspend; }` waits
-/// until `e` is false. It is compiled as a wait: its rounds change nothing, so an engine that does
-/// not compare states would not terminate. A condition with `random` is an exception.
+/// Whether a statement does nothing but release the cog once. If it is the body of a loop, as in
+/// `while (e) { suspend; }`, the loop waits until `e` is false. Such a loop is compiled as a wait.
+/// As a loop, it could make rounds for ever that change nothing, and an engine that does not
+/// compare states would not terminate. A loop whose condition calls `random` remains a loop.
 fn only_suspends(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Suspend => true,
@@ -429,8 +430,8 @@ impl<'a> Checker<'a> {
     ) {
         let depth = self.holes.len();
         // A handler does not cover the *holes* in the body: the copies of `finally` blocks before a
-        // `return`. Of the two new lists, the outer is for the `finally`, the inner for the
-        // `catch`.
+        // `return`. The first of the two new lists is for the handler of `finally`, the second for
+        // the handler of `catch`.
         self.holes.push(Vec::new());
         self.holes.push(Vec::new());
         if let Some(last) = finally {
@@ -529,8 +530,8 @@ impl<'a> Checker<'a> {
         self.fit(&ty, wanted, expr.span);
     }
 
-    /// Compiles an expression that is a future. Returns the type of its value; it is unknown for
-    /// `destiny`.
+    /// Compiles an expression that is a future. Returns the type of the future's value, or the type
+    /// `Destiny` for `destiny`, whose value has no known type.
     fn future_expr(&mut self, expr: &'a Expr) -> Ty {
         let ty = self.expr(expr, None);
         if self.unknowns.shallow(&ty) == Ty::DESTINY {
@@ -639,7 +640,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the name if it denotes a function of the standard module that has effects.
+    /// Returns `println`, `print` or `random` if the name denotes this function of the standard
+    /// module; other functions have no effects.
     pub(super) fn effectful(&self, name: &Name) -> Option<&'static str> {
         let number = self.function_here(name)?;
         let function = &self.functions[number as usize];

@@ -7,14 +7,15 @@
 //! **Why.** Henzinger, Manna, Pnueli, "What good are digital clocks?" (ICALP 1992). Take a run with
 //! any times, measured in units, and choose some ε in [0, 1). Round each time down if its fraction
 //! is at most ε, and up otherwise. Rounding keeps the order of two times or makes them equal. If
-//! the difference of two times is at least an integer n, it is still at least n after rounding; the
-//! same holds for at most. So rounded durations are within their bounds.
+//! the difference of two times is at least an integer n, it is still at least n after rounding. If
+//! it is at most n, it is still at most n. So rounded durations are within their bounds.
 //!
 //! The steps of the run are also possible, in the same order, with the rounded times. If two times
 //! have become equal, the tasks that they wake are ready at the same time, and the order of the run
 //! is one of those explored. If the clock still advances, no other task has become ready before,
-//! because a later wake-up of the run is not rounded to an earlier time. The clock of the manual
-//! advances to the end of some interval, so all its times are multiples of the unit as well.
+//! because a later wake-up of the run is not rounded to an earlier time. The clock that the ABS
+//! manual describes advances to the end of some interval, so all its times are multiples of the
+//! unit as well.
 //!
 //! If the program calls `now()` or `deadline()`, or computes a bound as a rational number, times
 //! between the multiples of the unit may matter. The verdict then says that not all times were
@@ -54,7 +55,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Adds the bounds of a duration. With `same`, both bounds have the same value.
+    /// Adds a duration with these bounds. `same` says that both bounds always have the same value.
     pub fn add(&mut self, from: DurationBound, to: DurationBound, same: bool) {
         let fixed = matches!(from, DurationBound::Number(_)) && from == to;
         self.ranges |= !same && !fixed;
@@ -92,7 +93,7 @@ impl Times {
     }
 }
 
-/// Returns the value of an expression that is a number.
+/// Returns the value of an expression that consists of literal numbers and operators only.
 fn number(expr: &Expr) -> Option<Value> {
     match &expr.kind {
         ExprKind::Int(value) => Some(Value::integer(BigInt::clone(value))),

@@ -1,4 +1,5 @@
-//! The syntax tree of an ABS file.
+//! The syntax tree of an ABS file. The parser makes it, `flatten.rs` applies traits and deltas to
+//! it, and `check/` compiles it.
 
 use mazurka_diagnostics::Span;
 use num_bigint::BigInt;
@@ -12,12 +13,13 @@ pub(crate) struct Name {
     pub span: Span,
 }
 
-/// Annotations: `[Atomic, Deadline: Duration(5)]`, each with its label.
+/// Annotations, each with its label if it has one. In `[Atomic, Deadline: Duration(5)]` the second
+/// one has the label `Deadline`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
 
 impl Annotations {
-    /// Whether one of them consists of only this constructor.
+    /// Whether one of them is just this word, such as `Atomic`, without a label.
     pub fn has(&self, word: &str) -> bool {
         self.0.iter().any(|(label, expr)| {
             label.is_none()
@@ -45,18 +47,21 @@ pub(crate) struct Type {
     pub nonnull: bool,
 }
 
+/// An expression, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Expr {
     pub kind: ExprKind,
     pub span: Span,
 }
 
+/// A prefix operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
     Not,
     Negate,
 }
 
+/// An operator with two operands. `Implies` is `->`, `Equivalent` is `<->`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
@@ -87,12 +92,14 @@ pub(crate) enum Function {
     },
 }
 
+/// The kinds of expressions. A call has the function or the object first, then the arguments.
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     Int(BigInt),
     Float(f64),
     Text(String),
-    /// Texts; each except the last is followed by an expression.
+    /// A template string: pieces of text, each with the expression that follows it. Only the last
+    /// piece has none.
     Template(Vec<(String, Option<Expr>)>),
     /// A local variable, parameter or field.
     Variable(Name),
@@ -100,9 +107,13 @@ pub(crate) enum ExprKind {
     Field(Name),
     This,
     Null,
+    /// The future of the current task.
     Destiny,
+    /// `Cons(1, Nil)`
     Construct(Name, Vec<Expr>),
+    /// `f(x)`
     Call(Name, Vec<Expr>),
+    /// `map(f)(list)`: a partial function, the functions that it takes, and its arguments.
     Partial(Name, Vec<Function>, Vec<Expr>),
     /// `list[1, 2]`
     Variadic(Name, Vec<Expr>),
@@ -118,22 +129,28 @@ pub(crate) enum ExprKind {
         class: Name,
         args: Vec<Expr>,
     },
+    /// `o.m()`
     Sync(Box<Expr>, Name, Vec<Expr>),
+    /// `o!m()`
     Async(Box<Expr>, Name, Vec<Expr>),
     /// `await o!m()`
     AwaitCall(Box<Expr>, Name, Vec<Expr>),
+    /// `f.get`
     Get(Box<Expr>),
-    /// `original(…)`, perhaps of a delta or of the core; removed when traits and deltas are
-    /// applied.
+    /// `original(…)`, with the name before the dot in `D.original(…)` or `core.original(…)`.
+    /// Removed when deltas are applied.
     Original(Option<Name>, Vec<Expr>),
 }
 
+/// A pattern of a branch, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub kind: PatternKind,
     pub span: Span,
 }
 
+/// What a pattern matches: anything (`_`), a variable, a literal, or a constructor with patterns
+/// for its parts.
 #[derive(Clone, Debug)]
 pub(crate) enum PatternKind {
     Any,
@@ -143,6 +160,7 @@ pub(crate) enum PatternKind {
     Construct(Name, Vec<Pattern>),
 }
 
+/// A statement, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Stmt {
     pub kind: StmtKind,
@@ -151,14 +169,16 @@ pub(crate) struct Stmt {
     pub deadline: Option<Expr>,
 }
 
+/// A part of what an `await` waits for: a future (`f?`), a condition, or a duration.
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Claim(Expr),
     Condition(Expr),
-    /// `duration(min, max)`; `None` if time is ignored.
+    /// `duration(min, max)`, where `max` may be missing; `None` if time is ignored.
     Duration(Option<(Expr, Option<Expr>)>),
 }
 
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub(crate) enum StmtKind {
     Declare {
@@ -201,20 +221,24 @@ pub(crate) enum StmtKind {
     Expr(Expr),
 }
 
+/// A parameter of a method, a function or a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub ty: Type,
     pub name: Name,
+    /// Whether it must not be assigned.
     pub fixed: bool,
 }
 
+/// A constructor of a data type, or an exception.
 #[derive(Clone, Debug)]
 pub(crate) struct Constructor {
     pub name: Name,
-    /// The types, and the names of accessor functions.
+    /// The type of each field, and the name of its accessor function if it has one.
     pub fields: Vec<(Type, Option<Name>)>,
 }
 
+/// A data type, with its type parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
     pub name: Name,
@@ -222,12 +246,15 @@ pub(crate) struct Data {
     pub constructors: Vec<Constructor>,
 }
 
+/// The body of a function: an expression, or nothing for a function of the standard module that the
+/// evaluator implements.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Expr(Expr),
     Builtin,
 }
 
+/// A function, declared by `def`.
 #[derive(Clone, Debug)]
 pub(crate) struct Def {
     pub result: Type,
@@ -239,14 +266,15 @@ pub(crate) struct Def {
     pub body: Body,
 }
 
+/// The head of a method.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub result: Type,
     pub name: Name,
     pub parameters: Vec<Parameter>,
-    /// Whether it must not wait.
+    /// Whether the method must not wait.
     pub atomic: bool,
-    /// Whether it must not assign fields.
+    /// Whether the method must not assign fields.
     pub readonly: bool,
 }
 
@@ -257,14 +285,17 @@ pub(crate) struct Interface {
     pub methods: Vec<Signature>,
 }
 
+/// A field of a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub ty: Type,
     pub name: Name,
     pub value: Option<Expr>,
+    /// Whether only its declaration and the init block may assign it.
     pub fixed: bool,
 }
 
+/// A method with its body.
 #[derive(Clone, Debug)]
 pub(crate) struct Method {
     pub signature: Signature,
@@ -288,6 +319,7 @@ pub(crate) struct Class {
     pub uses: Vec<TraitExpr>,
 }
 
+/// A declaration in a module. A `Synonym` is a name for a type, a `Def` is a function.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Data(Data),
@@ -303,6 +335,7 @@ pub(crate) enum Item {
 pub(crate) struct Clause {
     /// The names; `None` for `*`.
     pub names: Option<Vec<Name>>,
+    /// The other module, in `from M`; `None` if there is none.
     pub from: Option<Name>,
 }
 
@@ -313,5 +346,6 @@ pub(crate) struct Module {
     pub imports: Vec<Clause>,
     pub items: Vec<Item>,
     pub traits: Vec<Trait>,
+    /// The statements of the main block, and its place.
     pub main: Option<(Vec<Stmt>, Span)>,
 }

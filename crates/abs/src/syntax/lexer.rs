@@ -1,5 +1,5 @@
-//! The lexer: splits a text into words, with their places. A text that is no word of ABS is
-//! reported and skipped.
+//! The lexer: splits a source text into words (tokens), with their places. A piece of the text that
+//! is no word of ABS is reported and skipped.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -23,6 +23,7 @@ pub(crate) fn words(source: &str, start: usize, end: usize) -> (Vec<Token>, Vec<
     (lexer.tokens, lexer.mistakes)
 }
 
+/// The lexer: the text, the position in it, and the words found so far.
 struct Lexer<'a> {
     source: &'a str,
     at: usize,

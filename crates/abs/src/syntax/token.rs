@@ -13,10 +13,12 @@ pub(crate) enum TokenKind {
     Int(BigInt),
     Float(f64),
     Text(String),
-    /// A template string: texts; each except the last is followed by the place of an expression.
+    /// A template string: pieces of text, each with the place of the expression that follows it.
+    /// Only the last piece has none.
     Template(Vec<(String, Option<Span>)>),
     Keyword(&'static str),
     Symbol(&'static str),
+    /// The end of the text.
     End,
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct TraitExpr {
     pub changes: Vec<MethodsChange>,
 }
 
+/// A trait: a name for a set of methods.
 #[derive(Clone, Debug)]
 pub(crate) struct Trait {
     pub name: Name,
@@ -63,6 +64,7 @@ pub(crate) enum Modifier {
     Exports(Clause),
 }
 
+/// A delta: changes of classes, interfaces and types that a product may apply.
 #[derive(Clone, Debug)]
 pub(crate) struct Delta {
     pub name: Name,
@@ -82,6 +84,7 @@ pub(crate) struct Delta {
 #[derive(Clone, Debug)]
 pub(crate) struct Feature {
     pub name: Name,
+    /// The attributes to which a value is given, by name.
     pub attributes: Vec<(String, Expr)>,
 }
 
@@ -99,10 +102,11 @@ pub(crate) enum Condition {
 pub(crate) enum DeltaArgument {
     /// `Feature.attribute`
     Attribute(Name, Name),
-    /// A constant, or whether the product has a feature.
+    /// A constant, or the name of a feature, which means whether the product has it.
     Value(Expr),
 }
 
+/// A line of a product line: `delta D(arguments) after E when condition`.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaClause {
     pub delta: Name,
@@ -111,13 +115,16 @@ pub(crate) struct DeltaClause {
     pub when: Option<Condition>,
 }
 
+/// A product line: all features, and which deltas are applied for them.
 #[derive(Clone, Debug)]
 pub(crate) struct ProductLine {
     pub features: Vec<Feature>,
     pub clauses: Vec<DeltaClause>,
 }
 
-/// The features of a product.
+/// The features of a product: a list, those of another product, or a combination of two sets.
+/// `Both` (`&&`) has the features that are in both sets, `Either` (`||`) those in at least one of
+/// them, and `Without` (`-`) those of the first that are not in the second.
 #[derive(Clone, Debug)]
 pub(crate) enum ProductExpr {
     Features(Vec<Feature>),
@@ -127,6 +134,7 @@ pub(crate) enum ProductExpr {
     Without(Box<ProductExpr>, Box<ProductExpr>),
 }
 
+/// A product: a name for a set of features.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     pub name: Name,
@@ -141,6 +149,7 @@ pub(crate) enum Range {
     OneOf(Vec<BigInt>),
 }
 
+/// An attribute of a feature, such as `Int [0 .. 9] size`.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
     pub ty: Name,

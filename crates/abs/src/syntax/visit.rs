@@ -3,6 +3,7 @@
 
 use super::ast::{Body, Class, Expr, ExprKind, Function, Guard, Item, Method, Stmt, StmtKind};
 
+/// The function that is called on every expression.
 type Change<'a> = &'a mut dyn FnMut(&mut Expr);
 
 pub(crate) fn item(item: &mut Item, change: Change<'_>) {

@@ -1,5 +1,5 @@
 //! Compares the counts of every engine that counts traces with the figures of the paper on
-//! context-sensitive DPOR, as closed formulas.
+//! context-sensitive DPOR, which are given as closed formulas of the size, such as n!.
 
 use crate::common::{corpus, explore, machine};
 use mazurka_core::Limits;

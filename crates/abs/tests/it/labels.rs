@@ -190,7 +190,8 @@ fn guards_are_no_branches() {
     assert!(with_status(&program, Status::Ready).is_empty());
     let branches: Vec<bool> = (0..5).map(|at| program.branches(at)).collect();
     assert_eq!(branches, [false, false, false, false, true]);
-    // If the choice comes first, it has another outcome, so other traces belong to other paths.
+    // In the recorded run the `if` comes last, and its condition holds. In a run in which the `if`
+    // comes first, the condition does not hold, so that run belongs to another path.
     let path = permute(&mut program, &schedule, false).0.counts.executable;
     let all = permute(&mut program, &schedule, true).0.counts.executable;
     assert!(path < all, "{path} of {all}");

@@ -488,7 +488,8 @@ fn an_uncaught_exception_kills_its_object() {
 #[test]
 fn the_order_of_three_durations_may_depend_on_times_between_their_bounds() {
     use Small::{Hold, Print, Send, Sleep};
-    // The second can come between the others only if the first does not take one of its bounds.
+    // `await duration(2, 2)` of the second object can end between the two durations of the first
+    // object only if `await duration(0, 4)` ends at a time other than its bounds.
     let program = SmallProgram {
         main: vec![Send(0, 0), Send(1, 0)],
         methods: vec![

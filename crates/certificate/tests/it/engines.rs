@@ -107,7 +107,8 @@ fn planted(change: impl Fn(&mut Switches)) -> Switches {
     switches
 }
 
-/// Whether the checker rejects the tree of a planted engine whose result for a program is wrong.
+/// Whether an engine with a planted mistake gives a wrong result for a program, and the checker
+/// rejects its tree.
 fn exposed(name: &str, switches: Switches, text: &str) -> bool {
     let Some(truth) = truth(text) else {
         return false;
@@ -120,7 +121,8 @@ fn exposed(name: &str, switches: Switches, text: &str) -> bool {
     let complete = found.traces.is_superset(&truth.traces) && found.failures == truth.failures;
     match checked {
         Err(_) => !complete,
-        // An accepted tree shows the truth, even if the engine's notion of a trace differs.
+        // The facts of an accepted tree must be the truth. Only the number of traces may differ
+        // from that of the engine, whose claims may be coarser.
         Ok(facts) => {
             assert_eq!(fault(&facts, &truth), None, "{name}\n{text}");
             false
@@ -197,7 +199,8 @@ fn context_as_printed_is_exposed() {
         paper: true,
         ..Variant::BEST
     };
-    // The program of the erratum, which loses one of three final states.
+    // On the program of erratum E1 (docs/algorithms.md), the printed algorithm loses one of three
+    // final states.
     let text =
         "var x, y, l: int = 0 process { x := 1 } process { y := x } process { l := x; y := 1 }";
     let checked = explored(text, Algorithm::Context(variant)).check(&mut || true);

@@ -1,5 +1,5 @@
-//! Tests certificates with one change: if brute force finds that they lack a trace, they are
-//! rejected.
+//! Tests certificates of trees with one change (*mutants*): if brute force finds that the changed
+//! tree lacks a trace, the checker must reject it.
 
 use mazurka_certificate::{Certificate, Kind, Rejected, Tree};
 use mazurka_core::{Execution, ProcessId, Status};
@@ -197,7 +197,8 @@ fn rejected_mutants(programs: u64) -> u64 {
         match certificate.check(&mut || true) {
             Ok(facts) => assert_eq!(fault(&facts, &truth), None, "seed {seed}\n{text}"),
             Err(Rejected::Beyond(_)) => continue,
-            // With the checker's finer claims, processes sleep longer than in this tree.
+            // The checker's claims are finer, so processes sleep longer than in this tree, and some
+            // child in the tree may sleep.
             Err(Rejected::Tree(_)) if has_finer_claims(&text) => continue,
             Err(why) => panic!("seed {seed}: {why}\n{text}"),
         }
@@ -212,7 +213,8 @@ fn rejected_mutants(programs: u64) -> u64 {
             let complete = shows.traces.is_superset(&truth.traces);
             match certificate.check(&mut || true) {
                 Err(_) => rejected += u64::from(!complete),
-                // The checker's claims may be finer, so it may need fewer traces.
+                // The tree may lack traces of brute force only if the checker's claims are finer:
+                // then it has fewer traces.
                 Ok(facts) => {
                     assert_eq!(fault(&facts, &truth), None, "seed {seed}\n{text}");
                     let finer = has_finer_claims(&text);

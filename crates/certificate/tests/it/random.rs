@@ -1,5 +1,5 @@
-//! Tests on random programs that grown trees contain every trace, and that sets of states contain
-//! every final state.
+//! Tests on random programs that the trees that `Certificate::grow` makes contain every trace, and
+//! that its sets of states contain every final state.
 
 use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
@@ -34,7 +34,7 @@ pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
         facts.executions - facts.discarded,
         truth.traces.len() as u64,
     );
-    // With the checker's finer claims there may be fewer traces.
+    // The checker's claims may be finer than those of brute force; then there are fewer traces.
     (shown != true_ones || traces > all)
         .then(|| format!("{traces} of {all} traces, {shown:?} instead of {true_ones:?}"))
 }

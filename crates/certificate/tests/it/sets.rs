@@ -6,12 +6,12 @@ use mazurka_testkit::{Config, Rng, Summary, generate};
 
 use crate::random::{fault, grow, grow_within, programs, truth};
 
-/// The derivation of a state from an earlier state.
+/// How the evidence describes a state: by a step from an earlier state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Derivation {
     from: usize,
     process: u64,
-    /// The encoded outcomes of its step.
+    /// The encoded outcomes of the step.
     outcomes: Vec<u64>,
 }
 
@@ -200,8 +200,8 @@ fn other_ranks_hide_no_livelock() {
     assert!(rejected > 50, "{rejected}");
 }
 
-/// Checks that evidence shows only true facts about the program in its file, even if it was made
-/// for another program. Returns whether it was rejected.
+/// Checks that evidence shows only true facts about the program in its certificate, even if the
+/// evidence was made for another program. Returns whether the certificate was rejected.
 fn assert_honest(what: &str, mutant: &Certificate, truth: &Summary) -> bool {
     let mut left = 20_000;
     let mut go_on = || {
@@ -266,7 +266,7 @@ fn evidence_of_another_program_or_with_another_bound_shows_nothing_wrong() {
 }
 
 /// A step that is tried and must wait, or that is discarded, starts no process: only steps that are
-/// made number processes.
+/// made assign numbers to processes.
 #[test]
 fn steps_that_are_not_made_number_no_process() {
     let other = "process { let h = spawn { x := 2 }; join h; x := 3 }";

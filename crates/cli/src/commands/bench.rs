@@ -99,8 +99,8 @@ fn programs(args: &BenchArgs) -> Result<Vec<Program>, Refusal> {
     args.files.iter().map(load).collect()
 }
 
-/// Returns the exit code. It depends only on the counts, which are the same on every computer, and
-/// not on the speed.
+/// Returns the exit code. It depends only on the counts, which are the same on every computer; the
+/// speed does not matter.
 fn exit(measured: &Benchmark) -> Exit {
     let rows = &measured.rows;
     match (

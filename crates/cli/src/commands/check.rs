@@ -1,4 +1,5 @@
-//! The command `check`: searches for a verdict about a program, and shows its evidence.
+//! The command `check`: searches for a verdict about a program, and shows its evidence. Flags also
+//! save the violation (`--witness`) or evidence that there is none (`--certificate`).
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The command `check-certificate`: checks a certificate. Also makes the certificates of `check`
-//! and `explore`.
+//! The command `check-certificate`: checks a certificate. This file also makes the certificates
+//! that `check` and `explore` save.
 
 use std::path::Path;
 

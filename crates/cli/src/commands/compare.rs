@@ -6,7 +6,7 @@ use mazurka::Program;
 use mazurka::compare::{Compare, Relation};
 use mazurka_report::ComparedPrograms;
 
-use super::{Refusal, view};
+use super::{Refusal, jobs, view};
 use crate::args::{OutputArgs, SearchArgs};
 use crate::exit::Exit;
 use crate::program::Sources;
@@ -44,6 +44,9 @@ pub(crate) struct CompareArgs {
     /// (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
     set: Vec<(String, String)>,
+    /// Workers that explore in parallel [default: one for each core]; they do not change the result
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -68,7 +71,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
             .into());
     }
     let (one, two) = (args.load(&args.first)?, args.load(&args.second)?);
-    let options = args.search.options(1)?;
+    let options = args.search.options(jobs(args.jobs))?;
     let how = Compare {
         relation: if args.within {
             Relation::Within

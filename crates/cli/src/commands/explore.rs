@@ -1,5 +1,5 @@
-//! The command `explore`: explores the whole search space with one engine. Also its checkpoints,
-//! tests, profile and pictures.
+//! The command `explore`: explores the whole search space with one engine. This file also saves and
+//! resumes checkpoints, writes tests, and makes the profile and the pictures.
 
 #[cfg(all(feature = "cluster", not(target_family = "wasm")))]
 mod clustered;
@@ -164,7 +164,8 @@ struct StatefulArgs {
 }
 
 impl ExploreArgs {
-    /// Refuses flags that the engine for execution graphs does not support.
+    /// Refuses flags that the search through execution graphs, which a weak memory model needs,
+    /// does not support.
     fn refuse_under_a_weak_model(&self) -> Result<(), Refusal> {
         let weak = self.memory.memory.filter(|&memory| memory != Memory::Sc);
         let Some(memory) = weak else {
@@ -427,8 +428,8 @@ struct CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Saves a checkpoint. If this fails, a later attempt may succeed, and a failure of the last
-    /// attempt is reported after the result. The first failure is also reported immediately,
+    /// Saves a checkpoint. If this fails, a later attempt may succeed. So only a failure of the
+    /// last attempt is reported after the result. The first failure is also reported immediately,
     /// because the search may take days.
     fn save(&mut self, path: &Path, checkpoint: &Checkpoint) {
         let saved = checkpoint_text(checkpoint)
@@ -504,8 +505,8 @@ fn draw(
     })
 }
 
-/// Reports why a search that made a picture has no verdict, because the picture does not show the
-/// reason.
+/// Reports why a search that made a picture is inconclusive, because the picture does not show
+/// this.
 fn say_what_is_open(record: &Record, options: &Options) {
     if record.verdict == Verdict::Inconclusive {
         let view = plain(view(&options.limits));
@@ -571,7 +572,8 @@ fn explored_figure(
     Ok((None, list.unwrap_or_default()))
 }
 
-/// Whether a larger limit would have found more.
+/// Whether the search has hit a limit on its work, such as time, so that a larger limit may find
+/// more.
 fn was_limited(record: &Record) -> bool {
     record.scope.bounds.iter().any(|bound| match bound {
         Bound::MaxSteps(_) | Bound::MaxExecutions(_) => true,

@@ -96,17 +96,17 @@ struct OfferedCommand {
     always: Vec<&'static str>,
 }
 
-/// A flag of a command.
+/// A flag that the page offers for a command.
 #[derive(Serialize)]
 struct OfferedFlag {
     name: String,
     help: String,
-    /// The name of its value, if it takes one.
+    /// The name of its value in the help, such as `NAME=VALUE`; `None` if the flag takes no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
     /// Whether it is repeatable.
     many: bool,
-    /// The values that it accepts, if they are a fixed list.
+    /// The values that it accepts; empty if they are not a fixed list.
     choices: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,

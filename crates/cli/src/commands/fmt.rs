@@ -46,7 +46,7 @@ pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
     Ok(exits.fold(Exit::Verified, Exit::worse))
 }
 
-/// Formats one file. The error is a sentence.
+/// Formats one file. The error says in a sentence why the file cannot be formatted.
 fn format_file(name: &str, check: bool) -> Result<Exit, String> {
     if name != "-" && !Path::new(name).exists() {
         return Err(format!("there is no file `{name}`"));

@@ -391,7 +391,7 @@ pub(super) fn plan(
     schedule.map(Plan::Schedule).map_err(|e| e.to_string())
 }
 
-/// Returns the number of workers: the wanted number, or the default.
+/// Returns how many workers to use: as many as wanted, or one for each core.
 pub(super) fn jobs(wanted: Option<u64>) -> usize {
     if cfg!(target_family = "wasm") {
         return 1;
@@ -400,7 +400,8 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
     wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
 }
 
-/// Writes each test into the folder, named by its number. Also returns whether all were written.
+/// Writes each test into the folder, as `1.json`, `2.json` and so on. Returns what `tests` returns,
+/// and whether all tests were written.
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {

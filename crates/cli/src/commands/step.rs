@@ -20,7 +20,7 @@ use crate::show::json;
 use crate::watch::{self, watched};
 use crate::{files, output, values};
 
-/// The maximal length of a line of the dialogue.
+/// The maximal length of a line of the dialogue, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Step through one execution by hand, forwards and backwards
@@ -59,7 +59,7 @@ pub(crate) struct StepArgs {
     max_local: u64,
 }
 
-/// A command of the dialogue: its name, its argument, and what it does.
+/// A command of the dialogue: its name, its argument (empty if it takes none), and what it does.
 type Offered = (&'static str, &'static str, &'static str);
 
 /// A command may be abbreviated to its first letter; the first command with that letter is meant.
@@ -336,7 +336,8 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// Shows the steps like `show_steps`, after random steps that a bound may have ended.
+    /// Returns the same as `show_steps` after random steps. `bound` is the bound that has ended
+    /// them, if one has.
     fn bounded(
         &mut self,
         known: usize,
@@ -397,7 +398,7 @@ impl Dialogue<'_, '_> {
     }
 }
 
-/// Returns the number of steps after a command; 1 by default.
+/// Parses the number of steps that is the argument of a command; 1 if there is no argument.
 fn number(command: &str, rest: &str) -> Result<usize, String> {
     match rest {
         "" => Ok(1),

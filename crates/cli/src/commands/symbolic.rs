@@ -82,7 +82,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
         &args.program.set,
         "executed symbolically: the main block gives every field its value, so none is unknown",
     )?;
-    // `symbolic` has no workers, so the record contains no number of workers.
+    // `symbolic` has no workers. With 0 here, the record contains no number of workers.
     let options = args.search.options(0)?;
     let wanted = |por: Reduction| SymbolicOptions {
         por,

@@ -1,5 +1,6 @@
 //! The command `table`: runs several searches of several programs, and shows their counts as a
-//! table or a plot.
+//! table or a plot. Flags or a list (`experiment.rs`) name the programs, their sizes and the
+//! engines; each search becomes a row.
 
 use std::path::Path;
 
@@ -152,7 +153,7 @@ struct Planned {
     file: String,
     set: Vec<(String, String)>,
     ways: Vec<SearchMethod>,
-    /// Its entry in a list.
+    /// Its entry in the list, if the search comes from a list.
     listed: Option<Listed>,
 }
 
@@ -257,7 +258,8 @@ fn add_states(sheet: &mut Sheet, found: &[SearchResult]) {
     sheet.head.extend(names.map(str::to_owned));
 }
 
-/// Adds the names of a list as the first column, and the published figures as the last ones.
+/// For programs from a list: adds their names as the first column, and the published figures as the
+/// last columns.
 fn published(sheet: &mut Sheet, list: &Experiments, listed: &[Option<&Listed>]) {
     let algorithm = sheet.head.iter().position(|name| name == "algorithm");
     let publishers = list.publishers();

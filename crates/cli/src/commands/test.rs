@@ -1,4 +1,5 @@
 //! The command `test`: checks a list of models, each in its own process, against expected verdicts.
+//! `suite.rs` parses the list.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,7 +72,7 @@ struct ModelResult {
     name: String,
     expected: Option<Expected>,
     found: Option<Expected>,
-    /// Why it could not be checked.
+    /// Why the model could not be checked; `found` is then `None`.
     problem: Option<String>,
     seconds: f64,
     /// The command that checks this model again.
@@ -119,7 +120,8 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// Applies a function to each case, several at a time. The results are in order.
+/// Applies a function to each case, to several at a time. The results are in the order of the
+/// cases.
 fn all(
     cases: &[Case],
     workers: usize,
@@ -212,7 +214,8 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case, processes: &Workers) -
     }
 }
 
-/// Writes the findings into a folder: a file for each model, named by its number in the list.
+/// Writes the findings into a folder: a file for each model, named by the position of the model in
+/// the list.
 fn save(outcomes: &[ModelResult], folder: &Path) -> Result<(), Refusal> {
     let failed = |error: std::io::Error| format!("`{}`: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;

@@ -187,7 +187,7 @@ fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
     names.iter().map(read).collect()
 }
 
-/// Returns the contents of a page about a net, except the net.
+/// Returns the contents of a page about a net, except the picture of the net.
 fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a> {
     Shown {
         text,

@@ -1,4 +1,5 @@
-//! The command `worker`: explores parts of searches for a server.
+//! The command `worker`: takes orders from a NATS server, and explores the parts of searches that
+//! they describe. `mazurka_cluster` handles the network; this file explores.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -104,12 +105,13 @@ struct Explorer {
     options: Options,
     most_steps: u64,
     quiet: bool,
-    /// The last job, ready to be explored.
+    /// The name of the last search and its job, ready to be explored.
     opened: Mutex<Option<(String, Arc<Shared>)>>,
 }
 
 impl Explorer {
-    /// Reads the job of a task, and checks that its name belongs to it.
+    /// Reads the job of a task, and checks that the name of the search is the fingerprint of this
+    /// job.
     fn open(&self, task: &Task<'_>) -> Result<Arc<Shared>, String> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, shared)) = &*opened

@@ -142,7 +142,8 @@ fn mistakes(file: &str, output: &str) -> MistakesRecord {
                 };
                 mistake(message.to_owned(), Some(span))
             }
-            // In a header, or of the whole file: a mistake has places in the file only.
+            // The error is in a header, or about the whole file. A mistake can only have a place in
+            // the file itself, so the place becomes a part of the message.
             _ => mistake(format!("{place}: {message}"), None),
         });
     }
@@ -166,8 +167,8 @@ fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let mut found = Vec::new();
-    // Where the next line comes from: its file, its number, and whether the file is one of the
-    // user's.
+    // Where the next line comes from: its file, its line number there, and whether the file is one
+    // of the user's.
     let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
     for content in text.lines() {
         if let Some(marker) = content.strip_prefix("# ") {
@@ -206,7 +207,8 @@ fn has_assembly(line: &str) -> bool {
 struct Compiler(String);
 
 impl Compiler {
-    /// Returns the compiler in a variable, or the first of these that is installed.
+    /// Returns the compiler that an environment variable names, or the first of `names` that is
+    /// installed.
     fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
         let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
         let all: Vec<String> = match named {
@@ -230,7 +232,7 @@ impl Compiler {
         }
     }
 
-    /// Whether it accepts these flags.
+    /// Whether the compiler accepts these flags.
     fn takes(&self, flags: &[&str], folder: &Path) -> bool {
         let empty = folder.join("empty.c");
         if fs::write(&empty, "").is_err() {

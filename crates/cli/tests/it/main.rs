@@ -27,6 +27,7 @@ mod mended;
 mod names;
 mod native;
 mod native_ends;
+mod native_flags;
 mod papers_unfolding;
 mod permute;
 mod pictures;

@@ -177,8 +177,8 @@ fn a_loop_is_for_the_engine_that_merges_states() {
     assert!(deep.out.contains(advice), "{deep:?}");
     let merged = with_input(&["explore", "-", "--algorithm", "stateful"], source);
     assert_eq!(merged.code, 0, "{merged:?}");
-    // Each process waits or is about to assign. There are four states: both wait, and it is the
-    // turn of the one or the other; or one of the two is about to assign.
+    // Each process waits or is about to assign. There are four states: both wait, and the variable
+    // gives the turn to one process or to the other; or one of the two is about to assign.
     let states = merged.out.lines().find(|line| line.starts_with("  states"));
     let states = states.expect("a row").split_whitespace().nth(1);
     assert_eq!(states, Some("4"), "{merged:?}");

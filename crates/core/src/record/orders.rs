@@ -19,10 +19,10 @@ pub struct Orders {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Advice {
-    /// The program is violated, but not with the advised orders. No smaller set of accesses
-    /// suffices, and none of the advised orders can be weaker.
+    /// The program is violated as written, but verified with the advised orders. No smaller set of
+    /// accesses suffices, and none of the advised orders can be weaker.
     Strengthen,
-    /// The program is violated with all orders.
+    /// The program is violated whatever the orders are.
     Helpless,
     /// The program is verified, with weaker orders too.
     Weaken,
@@ -39,15 +39,15 @@ pub struct AdvisedAccess {
     pub place: Place,
     /// Its kind: `load`, `store`, `update`, `compare_exchange`, `fence`.
     pub access: String,
-    /// Its order.
+    /// Its order in the program as written.
     pub order: String,
-    /// The order of a `compare_exchange` that fails.
+    /// The order, as written, that a `compare_exchange` has if it fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The advised order; `None` if that was not decided. A fence that should be `relaxed` is
     /// useless.
     pub advised: Option<String>,
-    /// The advised order of a `compare_exchange` that fails.
+    /// The advised order for a `compare_exchange` that fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advised_failure: Option<String>,
 }

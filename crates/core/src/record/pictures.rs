@@ -14,7 +14,7 @@ pub struct Tree {
 /// A state of an exploration, and the step that led to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// The state before the step; `None` for the initial state.
+    /// The index of the state before the step; `None` for the initial state.
     pub parent: Option<usize>,
     /// The process that made the step, in the notation of schedules.
     pub process: String,
@@ -28,12 +28,14 @@ pub struct TreeNode {
     pub races: Vec<TreeRace>,
     /// How the run ends here, if it does.
     pub leaf: Option<Leaf>,
-    /// Whether a condition over inputs decides how it continues, instead of the schedule.
+    /// Whether a condition over inputs, instead of the schedule, decides how the run continues from
+    /// this state.
     #[serde(default)]
     pub branches: bool,
 }
 
-/// A race between two steps of an exploration; both steps have its number.
+/// The part of one step in a race between two steps of an exploration. Both steps have the number
+/// of the race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRace {
     /// The number of the race, from 1.
@@ -65,9 +67,9 @@ pub enum Leaf {
 pub struct Net {
     /// The conditions.
     pub conditions: Vec<NetCondition>,
-    /// The events; each comes after those whose conditions it needs.
+    /// The events. An event comes after the events that make the conditions that it takes or reads.
     pub events: Vec<NetEvent>,
-    /// For each deadlock, the conditions where its processes wait.
+    /// For each deadlock, the conditions where its processes wait, as indices.
     #[serde(default)]
     pub deadlocks: Vec<Vec<usize>>,
 }
@@ -91,11 +93,11 @@ pub struct NetEvent {
     pub label: String,
     /// The mishap in it.
     pub mishap: Option<String>,
-    /// The conditions that it takes away.
+    /// The conditions that it takes away, as indices.
     pub takes: Vec<usize>,
-    /// The conditions that it needs and leaves.
+    /// The conditions that it needs but does not take away, as indices.
     pub reads: Vec<usize>,
-    /// The conditions that it makes.
+    /// The conditions that it makes, as indices.
     pub makes: Vec<usize>,
     /// Whether the net stops here, because its state was met before.
     pub terminal: bool,

@@ -16,9 +16,10 @@ pub struct RefinementRecord {
     pub via: Vec<(String, String)>,
     /// The answer.
     pub answer: RefinementAnswer,
-    /// Pairs of a state of the program and a set of possible states of the specification.
+    /// Number of pairs that were met: a state of the program, and the set of states that the
+    /// specification can be in then.
     pub pairs: u64,
-    /// Number of states of the specification.
+    /// Number of states of the specification that were met.
     pub states: u64,
     /// Steps of the program and of the specification.
     pub steps: u64,

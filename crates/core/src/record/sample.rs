@@ -30,9 +30,9 @@ pub struct SampleRecord {
     /// Number of executions drawn, including incomplete ones. If a violation ended the sample, the
     /// last of them shows it.
     pub runs: u64,
-    /// The estimated share of the traces that these executions have met. There is none if a
-    /// violation has ended the sample, if no execution was complete, or if the engine does not know
-    /// which executions are equivalent.
+    /// The estimated share of the traces that these executions have met. `None` if a violation has
+    /// ended the sample, if no execution was complete, or if the engine does not know which
+    /// executions are equivalent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<TraceEstimate>,
 }

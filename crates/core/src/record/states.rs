@@ -21,8 +21,8 @@ pub struct GraphState {
     pub depth: usize,
     /// The shared variables.
     pub state: Vec<Binding>,
-    /// Its special role, if any. A state with a failed process is a [`Failure`](Leaf::Failure) even
-    /// if others can continue.
+    /// The special role of the state, if it has one. A state with a failed process is a
+    /// [`Failure`](Leaf::Failure), even if other processes can continue.
     pub mark: Option<Leaf>,
     /// Whether steps lead from it to states that are left out.
     pub cut: bool,
@@ -33,14 +33,14 @@ pub struct GraphState {
 /// A step from one state to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphEdge {
-    /// The state before.
+    /// The state before the step, as an index.
     pub from: usize,
-    /// The state after.
+    /// The state after the step, as an index.
     pub to: usize,
     /// The process that makes it, with its outcomes.
     pub process: String,
     /// The label of the step.
     pub label: String,
-    /// The mishap in it.
+    /// The mishap of the step, if it has one.
     pub mishap: Option<String>,
 }

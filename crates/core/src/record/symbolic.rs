@@ -1,4 +1,4 @@
-//! The symbolic states of `symbolic`.
+//! The symbolic states that the command `symbolic` finds.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{Binding, Ending, PathEvent};
 pub struct SymbolicStates {
     /// Which states were merged: `none`, `paper` or `canonical`.
     pub por: String,
-    /// Whether states were dropped whose path had already been expanded.
+    /// Whether states were dropped because a state with the same path had been expanded before.
     pub prefix_pruning: bool,
     /// Whether states were dropped whose path condition is unsatisfiable.
     pub feasible: bool,
@@ -18,7 +18,7 @@ pub struct SymbolicStates {
     pub count: u64,
     /// The greatest number of states at any time.
     pub peak: u64,
-    /// The number of states after a number of steps.
+    /// Points of a curve: a number of steps, and the number of states after these steps.
     pub curve: Vec<(u64, u64)>,
     /// The mishaps that can happen, during a run or at its end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,15 +35,16 @@ pub struct SymbolicStates {
 pub struct SymbolicStateRecord {
     /// How it ended.
     pub ending: Ending,
-    /// The conditions on the initial values (and inputs) under which a run ends here; all must
-    /// hold.
+    /// The conditions on the initial values (and inputs) under which a run ends in this state; all
+    /// of them must hold.
     pub path_condition: Vec<String>,
     /// The shared variables, over initial values and inputs.
     pub substitution: Vec<Binding>,
-    /// A run that ends here: processes, one per step, each with the sides of conditions that it
-    /// took (1: the condition held).
+    /// A run that ends in this state, as a schedule: the process of each step, with the sides of
+    /// the conditions that it took as outcomes (1: the condition held).
     pub schedule: String,
-    /// The mishaps of the final state, for some of the values that end here.
+    /// The mishaps of the final state. Each happens for some of the initial values (and inputs)
+    /// with which a run ends here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mishaps: Vec<String>,
     /// The symbolic path: its events, if requested.

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether another run is equivalent to a run. Steps are those of this run, numbered from 1.
+/// Whether another run is equivalent to a run. Steps are given by their numbers in the first run,
+/// *this run*, from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedRuns {
     /// The schedule of the other run.
     pub schedule: String,
-    /// Whether they have the same steps, and all dependent steps in the same order.
+    /// Whether both runs have the same steps, and all dependent steps in the same order.
     pub equivalent: bool,
     /// The first two dependent steps that are in another order in the other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -15,7 +16,7 @@ pub struct ComparedRuns {
     /// If there are no such steps: the first step that the other run does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
-    /// If there is no such step: whether the other run continues.
+    /// If there is no such step: whether the other run has further steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub longer: bool,
 }

@@ -4,9 +4,9 @@
 //! Depth-first search with a limit may meet a state first at the end of a long run. The limit then
 //! cuts off continuations that a shorter run would still reach. Holzmann (*The SPIN Model Checker*,
 //! 2003, section 8, on the depth limit and `-DREACH`) stores with each state the depth at which it
-//! was met; if it is met at a smaller depth, its successors are explored again. Then every state
-//! that some run reaches within the limit is met, and the search finds everything that a search
-//! without merging finds within the limit.
+//! was met; if the state is met again at a smaller depth, its successors are explored again. Then
+//! every state that some run reaches within the limit is met, and the search finds everything that
+//! a search without merging finds within the limit.
 //!
 //! In the worst case, a state is expanded once for each depth up to the limit; in practice this is
 //! rare. So this search is used only after an ordinary search has reached the limit. It never uses
@@ -18,7 +18,8 @@ use mazurka_core::{Event, Fingerprint, Semantics};
 use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::table::Table;
 
-/// Wraps another memory, and stores the smallest depth at which each state was met.
+/// A [`Memory`], that is, a store of the states that a search has met, around another one. It adds
+/// the smallest depth at which each state was met.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded<M> {
     inner: M,
@@ -35,12 +36,13 @@ impl<M> Bounded<M> {
         }
     }
 
-    /// Returns the other memory.
+    /// Returns the memory inside.
     pub fn into_inner(self) -> M {
         self.inner
     }
 
-    /// Records the depth of a state. Returns the smallest depth at which it was met before, if any.
+    /// Records the depth of a state. Returns the smallest depth at which the state was met before,
+    /// or `None` if it is new.
     fn meet_at(&mut self, print: Fingerprint, depth: u64) -> Option<u64> {
         let hash = |print: Fingerprint| print.bits() as u64;
         let same = |(known, _): &(Fingerprint, u64)| *known == print;

@@ -72,8 +72,10 @@ impl Branches {
         if let Some(state) = self.states.pop() {
             self.ready.truncate(state.first);
         }
-        if let (Some(state), Some(event)) = (self.states.last_mut(), program.events().last()) {
-            state.again = next_outcomes(event);
+        if let (Some(state), Some(event)) = (self.states.last_mut(), program.events().last())
+            && let Some(again) = next_outcomes(event)
+        {
+            state.again = Some(again);
         }
     }
 

@@ -2,7 +2,8 @@
 //! races of the runs.
 //!
 //! Flanagan, Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005,
-//! section 4, Figure 3; section 2.4 of the thesis paper, Figures 2.5 and 2.6, with its sleep sets.
+//! section 4, Figure 3; section 2.4 of the thesis (GLOSSARY.md), Figures 2.5 and 2.6, with its
+//! sleep sets.
 //!
 //! | paper | here |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | next(s, p) | `program.claims` of p |
 //! | i →_S p | i is in `order.program_past` of p |
 //! | i, the last race with next(s, p): see below | the highest of `races` |
-//! | E, the processes to choose from: see below | p, or the initials among the others |
+//! | E, the processes to choose from: see below | p, or initials of the events before p's step |
 //! | backtrack(s), done | the candidates of a state with `Mark::Wanted`, with `Mark::Taken` |
 //! | Sleep(s) | those with `Mark::Asleep`, and with `Mark::Taken` except the one being run |
 //!
@@ -24,21 +25,21 @@
 //!   programs).
 //! - In a state only some processes have their next steps checked: the process that made the last
 //!   step, a process that it started, and those whose next steps conflict with the last step. For
-//!   the others the paper finds the same races as in the previous state.
-//! - *The added process* (errata E11): the paper may take any q of E. Here p is taken if it is
-//!   ready and awake. Other steps may have to come before p's step in the reversed run; they are
-//!   found as further races when p runs. But if p sleeps, it is not run, and they are not found. So
-//!   if p sleeps or is not ready, consider the events after i that happen before p's step. One of
-//!   the initials of these events is added, unless one of them is in the backtrack set or sleeps:
-//!   everything that starts with a sleeping initial has been explored. If no initial is ready, all
-//!   ready processes are added.
+//!   any other process the paper finds the same races as in the previous state.
+//! - *The added process* (erratum E11 in docs/algorithms.md): the paper may take any q of E. Here p
+//!   is taken if it is ready and awake. Other steps may have to come before p's step in the
+//!   reversed run; they are found as further races when p runs. But if p sleeps, it is not run, and
+//!   they are not found. So if p sleeps or is not ready, consider the events after i that happen
+//!   before p's step. One of the initials of these events is added, unless one of them is in the
+//!   backtrack set or sleeps: everything that starts with a sleeping initial has been explored. If
+//!   no initial is ready, all ready processes are added.
 //! - *Locks*: two acquisitions of a lock may be co-enabled; an acquisition and a release are not.
 //!   So an acquisition, made or waiting, races with the acquisition before it.
 //! - *Joins* are checked when they are made, because it is not known earlier whether the joined
 //!   process ends.
-//! - *Guards* (errata E3): a guarded step races with every event that conflicts with it and is not
-//!   in its program past, because the guard may have been open long before the last of them. In the
-//!   states before these events all ready processes are added.
+//! - *Guards* (erratum E3): a guarded step races with every event that conflicts with it and is not
+//!   in its program past, because the guard may have been open long before the last of these
+//!   events. In the states before all of them, all ready processes are added.
 //! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
 //!   after the last one.
 //!

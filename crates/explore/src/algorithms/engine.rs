@@ -219,7 +219,8 @@ impl Merging {
         }
     }
 
-    /// Adds to the findings the violations that other states of the same orbits show.
+    /// Adds to the findings the violations of states that were not visited, because the search
+    /// visits one state of each orbit (`symmetry.rs`).
     pub(crate) fn complete<E: Semantics>(self, program: &mut E, found: &mut Findings) {
         if self.symmetric {
             // A search that ends at the first failure needs no further failures.
@@ -566,7 +567,7 @@ impl Cyclic {
                 found.broken_off = true;
             }
         }
-        // A run that violates `always` is certain, however little was explored.
+        // A run to a state that violates `always` is evidence, however little was explored.
         if self.properties {
             found.add_broken(noted);
         }

@@ -22,14 +22,17 @@
 //!
 //! Strong fairness requires that a process which is ready in one state of the cycle steps in the
 //! cycle. If some process is ready in a component and has no step inside, no fair cycle passes a
-//! state in which it is ready. So these states are removed, and the components of the rest are
-//! examined. A process for which states were removed is ready in no remaining state. So there are
-//! at most as many rounds as processes, and each round visits the whole graph at most once.
+//! state in which it is ready. So these states are removed, and the components of the remaining
+//! states are examined. A process for which states were removed is ready in no remaining state. So
+//! there are at most as many rounds as processes, and each round visits the whole graph at most
+//! once.
 //!
 //! The run that is shown is a shortest path into such a part, and a shortest fair cycle through the
 //! end of the path, if [`EFFORT`] is enough to find one. That search is breadth-first, over pairs
-//! of a state and the processes that still need a turn. Beyond [`EFFORT`], the cycle consists of
-//! shortest paths from one turn to the next.
+//! of a state and the processes that still need a turn. A process that must be treated fairly has
+//! its *turn* in a cycle when it makes a step or, under weak fairness, when the cycle passes a
+//! state in which it is not ready. Beyond [`EFFORT`], the cycle consists of shortest paths from one
+//! turn to the next.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -53,7 +56,7 @@ pub(crate) struct Lasso {
 
 /// The kind of run to search for: from some state on, it stays within given states.
 pub(crate) struct CycleQuery<F, W> {
-    /// The states from which on the run may stay `within`.
+    /// The states from which the run may start to stay `within`.
     pub from: F,
     /// The states in which the run stays.
     pub within: W,
@@ -98,8 +101,8 @@ impl<F: Fn(u32) -> bool, W: Fn(u32) -> bool> CycleQuery<F, W> {
         goal: impl Fn(u32) -> bool,
         looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // A node is a state, with a flag whether the run stays within from here on. A state may
-        // occur with both flags.
+        // A node is a state, with a flag that says whether the run stays `within` from this state
+        // on. A state may occur with both flags.
         let phases = |state: u32, stays: bool| {
             let begins = stays || (self.from)(state);
             let within = begins && (self.within)(state);
@@ -250,7 +253,8 @@ impl Parts {
         start: u32,
         looks: &mut LimitChecks<'_>,
     ) -> ControlFlow<Bound, Option<Vec<Edge>>> {
-        // The values of `Turns` that were met, numbered; paths refer to them by number.
+        // Each value of `Turns` that was met has a number, its index in `all`. Nodes refer to it by
+        // this number.
         let mut known: FxHashMap<Turns, u32> = FxHashMap::default();
         let first = Turns::at(graph, start);
         let mut all = vec![first.clone()];
@@ -331,12 +335,13 @@ impl Parts {
     }
 }
 
-/// The processes that still need a turn in a cycle, and those that have had one.
+/// The processes that still need a turn in a cycle, and the processes that have had one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Turns {
     /// The processes that still need a turn, sorted.
     pending: SmallVec<[ProcessId; 8]>,
-    /// Used for strong fairness: a process that becomes ready later needs a turn, too.
+    /// The processes that have had a turn. They are stored for strong fairness only, where a
+    /// process that becomes ready later needs a turn, unless it has had one.
     done: SmallVec<[ProcessId; 8]>,
 }
 
@@ -387,7 +392,7 @@ enum Judgement {
     Without(SmallVec<[ProcessId; 4]>),
 }
 
-/// The turns of one process in one component.
+/// How one process takes part in one component.
 #[derive(Clone, Copy, Default)]
 struct ProcessTurns {
     /// Number of states of the component in which it is ready.

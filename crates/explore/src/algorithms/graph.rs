@@ -34,7 +34,7 @@ pub(crate) struct Graph {
     first: Vec<u32>,
 }
 
-/// The number of no state; also marks a state that has no number yet.
+/// Stands for no state, and for a number that is not known yet.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Checks the limits at intervals.
@@ -146,8 +146,9 @@ impl Graph {
     }
 
     /// Returns the strong component of each state in the graph of the edges `along`. Calls `found`
-    /// with the members of each component as soon as they are all known. Components are numbered in
-    /// this order, so all components that the edges of a component lead to come before it.
+    /// with the members of each component as soon as they are all known, and with the components of
+    /// all states so far ([`NONE`] if not known yet). Components are numbered in this order, so all
+    /// components that the edges of a component lead to come before it.
     pub fn components(
         &self,
         along: impl Fn(&Edge) -> bool,
@@ -211,8 +212,9 @@ impl Graph {
         ControlFlow::Continue(component)
     }
 
-    /// Returns a shortest path along the edges of a route to a state or over an edge at which the
-    /// route ends. Of equally short paths it prefers those with fewer switches between processes.
+    /// Returns a shortest path along the edges of a route. It ends in a state of `to` or with an
+    /// edge of `past`; the result is `None` if there is no such path. Of equally short paths it
+    /// prefers those with fewer switches between processes.
     pub fn shortest_path<A, S, P>(
         &self,
         from: u32,

@@ -28,8 +28,9 @@ pub(crate) struct Map {
     states: States,
     edges: Vec<Edge>,
     fairness: Fairness,
-    /// For each `always` that some state violates: the shortest run to such a state. It is recorded
-    /// immediately, because a limit may end the search before the graph is examined.
+    /// For each `always` that some met state violates: the shortest of the runs in which the search
+    /// met such a state. It is recorded immediately, because a limit may end the search before the
+    /// graph is examined.
     violated: Vec<BrokenProperty>,
 }
 
@@ -62,7 +63,8 @@ impl Truths {
         }
     }
 
-    /// Adds a state, whose conditions hold as `holds` says. A state that does not count satisfies
+    /// Adds a state, whose conditions hold as `holds` says (`None`: the condition could not be
+    /// computed). A state that does not count, because a process has been halted in it, satisfies
     /// no condition.
     fn add(&mut self, counts: bool, holds: impl Fn(usize) -> Option<bool>) {
         for first in (0..self.conditions).step_by(64) {
@@ -89,7 +91,8 @@ impl Truths {
 }
 
 impl Memory for Map {
-    /// The number of the state if its steps must be recorded.
+    /// The number of the state; `None` if a process has been halted in it, so that its steps are
+    /// left out.
     type Mark = Option<u32>;
 
     fn meet<E: Semantics>(

@@ -6,7 +6,7 @@
 //!
 //! A trip of `context` goes back and makes other steps. For a trip the run is only *rewound*: its
 //! steps stay in the lists, and can be repeated without evaluating the program again. The steps of
-//! a trip come after them in the lists.
+//! the trip come after the rewound ones in the lists.
 
 use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
@@ -15,9 +15,10 @@ use mazurka_core::{Fingerprint, ProcessId, Semantics};
 pub(crate) struct Meter {
     /// The parts of the state: cells and processes, alternating.
     parts: Vec<Fingerprint>,
-    /// The values of parts before they changed; for a rewound step, their values after it.
+    /// The changes of all steps: the index of a part, and its value before the step or, for a
+    /// rewound step, its value after the step.
     others: Vec<(usize, Fingerprint)>,
-    /// For each state, its sum, and the index of the first change of the step from it.
+    /// For each state, its sum, and the index in `others` of the first change of the step from it.
     states: Vec<(Fingerprint, usize)>,
     /// The sum of the current state.
     sum: Fingerprint,

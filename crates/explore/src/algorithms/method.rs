@@ -32,11 +32,11 @@ pub enum Method {
     },
     /// By random priorities of steps, which are drawn again where steps conflict.
     Pos,
-    /// By the number of steps that each process has left, so that all interleavings are equally
-    /// likely.
+    /// By the expected number of steps that each process has left, so that all interleavings are
+    /// about equally likely.
     Urw,
-    /// So that all orders of the steps that access one object are equally likely; the object is
-    /// drawn for each run.
+    /// So that all orders of the steps that access one object are about equally likely. The object
+    /// is drawn for each run.
     Surw,
 }
 
@@ -104,9 +104,9 @@ impl FromStr for Method {
     }
 }
 
-/// A sample of [`Limits::executions`](mazurka_core::Limits::executions) drawn executions. Without
-/// that limit, the limit on steps or time ends the sample. Without any of these limits, it has 1000
-/// executions.
+/// A sample: executions that are drawn at random.
+/// [`Limits::executions`](mazurka_core::Limits::executions) says how many. Without that limit, the
+/// limit on steps or time ends the sample. Without any of these limits, it has 1000 executions.
 ///
 /// ```
 /// use mazurka_core::{Bound, Execution, Limits};

@@ -40,7 +40,16 @@ impl<E: Execution> Policy<E> for Naive {
 
 /// Returns the outcomes to try after those of an event, in lexicographic order, or `None` after the
 /// last.
+#[inline]
 pub fn next_outcomes(event: &Event) -> Option<SmallVec<[i64; 1]>> {
+    if event.outcomes.is_empty() {
+        return None;
+    }
+    outcomes_after(event)
+}
+
+#[inline(never)]
+fn outcomes_after(event: &Event) -> Option<SmallVec<[i64; 1]>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: SmallVec<[i64; 1]> = event.outcomes[..=last].iter().map(|o| o.value).collect();
     values[last] += 1;

@@ -1,10 +1,10 @@
 //! The states of a program nearest to its initial state, and all steps between them.
 //!
 //! This is a breadth-first search with a table of fingerprints.
-//! [`Stateful`](crate::Algorithm::Stateful) meets the same states, except some in which a false
-//! `assume` has halted a process. But its sleep sets leave out steps, so it cannot give the whole
-//! graph. A state is not stored: its path is, and the steps of the path are made again to return to
-//! the state. That is fast enough, because a picture has few states.
+//! [`Stateful`](crate::Algorithm::Stateful) cannot give the whole graph: it runs only a stubborn
+//! set of processes from a state, so it leaves out states and steps. A state is stored as a path to
+//! it. To return to the state, the search makes the steps of the path again, which is fast enough,
+//! because a picture has few states.
 //!
 //! As in `stateful`, nothing is run from a state in which a false `assume` has halted a process.
 
@@ -28,7 +28,7 @@ pub struct NearestStates {
 pub struct NearState {
     /// The distance from the initial state, in steps.
     pub depth: usize,
-    /// The edge by which the state was met first; `None` for the initial state.
+    /// The index of the edge by which the state was met first; `None` for the initial state.
     met_by: Option<usize>,
     /// Whether steps lead from the state to states that are left out.
     pub cut: bool,
@@ -37,9 +37,9 @@ pub struct NearState {
 /// A step between two states.
 #[derive(Debug)]
 pub struct NearEdge {
-    /// The state before.
+    /// The state before the step, as an index into [`NearestStates::states`].
     pub from: usize,
-    /// The state after.
+    /// The state after the step, as such an index.
     pub to: usize,
     /// The process that makes the step, and the outcomes that it chooses.
     pub step: ScheduledStep,

@@ -3,8 +3,8 @@
 //!
 //! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a
 //! state sleeps in the states after its later siblings, until a step conflicts with its own. A
-//! sleeping process is always ready, so one list of ready processes per state holds everything.
-//! Whether a process sleeps is looked up in the list of the state before.
+//! sleeping process is always ready, so one list of ready processes per state holds everything. To
+//! find out whether a process sleeps in a new state, the list of the previous state is consulted.
 //!
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
 //! sleeps as a whole.
@@ -33,7 +33,8 @@ pub(crate) enum Mark {
 struct Candidate {
     process: ProcessId,
     mark: Mark,
-    /// The claims of its step; known only for processes that have been run or sleep.
+    /// The claims of its step, as their number in the catalogue; valid only for processes that have
+    /// been run or sleep.
     claims: u32,
 }
 
@@ -48,7 +49,7 @@ struct PathNode {
     again: Option<SmallVec<[i64; 1]>>,
     /// Whether a process has been run from this state.
     tried: bool,
-    /// Whether no other process needs to be run.
+    /// Whether no process needs to be run besides those that have been.
     closed: bool,
 }
 
@@ -139,7 +140,8 @@ impl Path {
     }
 
     /// Returns the process to run next from the last state: one of the backtrack set or, if no
-    /// process has been run from there, any process that is awake.
+    /// process has been run from there, any process that is awake. Adds to `outcomes` the outcomes
+    /// with which to run it. `None` if no process is left to run.
     pub fn next(&mut self, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
         self.next_by(outcomes, |here, mark| {
             here.iter().position(|c| c.mark == mark)
@@ -161,7 +163,7 @@ impl Path {
     }
 
     /// Returns the process to run next. `pick` returns the index of a candidate with the given
-    /// mark.
+    /// mark, if there is one.
     #[inline]
     fn next_by(
         &mut self,
@@ -219,7 +221,7 @@ impl Path {
     }
 
     /// Chooses a process to be the only one that is run from the last state. It must be awake, and
-    /// must not have been run from there.
+    /// must not have been run from there. Returns the process, or `None` if it is not ready there.
     pub fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
         let node = self.nodes.last_mut()?;
         let here = &mut self.candidates[node.first..];

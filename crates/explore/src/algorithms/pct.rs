@@ -2,9 +2,9 @@
 //!
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
 //! guarantees of finding bugs", ASPLOS 2010. Each process gets a random priority, and the ready
-//! process with the highest priority runs. At d-1 random steps of the run the process that would
-//! continue falls below all others. A bug that needs d ordering constraints is found by one run
-//! with probability at least 1/(n·k^(d-1)).
+//! process with the highest priority runs. At d-1 random steps of the run, the process that would
+//! continue gets a lower priority than all others. A bug that needs d ordering constraints is found
+//! by one run with probability at least 1/(n·k^(d-1)).
 //!
 //! | paper | here |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | d | `depth` |
 //! | priorities d … d+n-1 | random numbers above d, given when a process is first ready |
 //! | priority change points k₁ … k_{d-1} | `changes` |
-//! | priority i after change point kᵢ | `at + 1` |
+//! | priority i after change point kᵢ | `at + 1`, where `at` is the index in `changes` |
 //!
 //! Where it deviates:
 //!
@@ -35,9 +35,10 @@ use super::sample::Picker;
 pub struct Priorities {
     depth: usize,
     /// The priority of each process; 0 if it is not drawn yet. Values below `depth` belong to
-    /// processes that fell.
+    /// processes whose priority was lowered.
     of: Vec<u64>,
-    /// The steps of the current walk at which the process that would continue falls.
+    /// The steps of the current walk at which the priority of the process that would continue is
+    /// lowered.
     changes: Vec<u64>,
     /// Number of steps of the longest walk so far.
     longest: u64,

@@ -1,10 +1,12 @@
-//! Runs with interchangeable processes renamed. They show findings of a search up to
-//! [symmetry](crate::algorithms::symmetry) that belong to another state of the same orbit.
+//! Runs with interchangeable processes renamed. A search up to
+//! [symmetry](crate::algorithms::symmetry) visits one state of each orbit (the states that
+//! permutations make of one state). For a finding in a state that was not visited, this file makes
+//! a run that leads to it, from a run to the visited state of the same orbit.
 //!
-//! No paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ, and π·s₀ is
-//! s₀. The renamed processes make the steps of the new run. The outcomes of these steps are found
-//! by trial: the right ones lead to the state π·sₖ, whose fingerprint is known. So the result is a
-//! real run, and engines need not know which outcomes denote processes.
+//! This follows no paper. A permutation π leads from a run s₀ s₁ … sₙ to the run π·s₀ π·s₁ … π·sₙ,
+//! and π·s₀ is s₀. The renamed processes make the steps of the new run. The outcomes of these steps
+//! are found by trial: the right ones lead to the state π·sₖ, whose fingerprint is known. So the
+//! result is a real run, and engines need not know which outcomes denote processes.
 
 use mazurka_core::{Fingerprint, MishapKind, Schedule, Semantics};
 use smallvec::SmallVec;
@@ -13,8 +15,9 @@ use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::symmetry::Orbits;
 use crate::drive::findings::{Finding, Findings};
 
-/// Renames the run to the last final state to show, if that state is another one of the orbit. With
-/// `all`, also adds the failures of the other states of the orbits.
+/// Renames the run to the last of the final states to show, if the state that was visited is not
+/// the one to show but another state of its orbit. With `all`, also adds the failures in the states
+/// that were not visited.
 pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all: bool) {
     let Some(orbits) = program.symmetry().map(Orbits::new) else {
         return;
@@ -75,7 +78,8 @@ fn print<E: Semantics>(program: &E, labels: &[u32]) -> Option<Fingerprint> {
     Some(symmetric.unmoved().and(symmetric.image(labels)))
 }
 
-/// Executes the image of a run under a permutation. Returns its schedule.
+/// Executes the image of a run under the permutation `labels`. Returns the schedule of the image,
+/// or `None` if the program cannot follow it.
 fn renamed<E: Semantics>(program: &mut E, schedule: &Schedule, labels: &[u32]) -> Option<Schedule> {
     program.back_to(0);
     let mut wanted = Vec::with_capacity(schedule.0.len());

@@ -3,8 +3,7 @@
 //! Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018. Each possible step gets a
 //! random priority, and the step with the highest priority is made. The steps that conflict with it
 //! then get new priorities. So the order of two conflicting steps is drawn independently of earlier
-//! priorities, and steps that conflict with nothing do not bias the others: the order of
-//! independent steps makes no difference.
+//! priorities. Steps that conflict with no other step have no influence on these orders.
 //!
 //! | paper | here |
 //! |---|---|
@@ -19,7 +18,7 @@
 //!   path through it might touch. So a priority may be drawn again where the paper would keep it.
 //!   This changes the probabilities of traces, but excludes no trace.
 //! - A step that waits has no priority. It gets one when it becomes possible, like a step that has
-//!   not been possible before. A possible step that another one disables conflicts with it, so it
+//!   not been possible before. If one step disables another, the two conflict, so the disabled step
 //!   would have lost its priority anyway.
 //! - The paper does not have `choose`; its outcomes are drawn evenly.
 //!

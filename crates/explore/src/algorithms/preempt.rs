@@ -3,7 +3,7 @@
 //! Musuvathi and Qadeer, "Iterative context bounding for systematic testing of multithreaded
 //! programs", PLDI 2007: most bugs need few preemptions, that is, interruptions of processes that
 //! could continue. The search is not reduced: a schedule within the bound may be equivalent to one
-//! beyond it, so a reducing explorer would lose traces.
+//! beyond the bound. A reducing explorer might run only the second of these, and so lose the trace.
 //!
 //! | paper | here |
 //! |---|---|

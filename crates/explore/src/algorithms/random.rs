@@ -1,8 +1,8 @@
 //! Random walks: in every state all ready processes are equally likely.
 //!
-//! No paper: this is the baseline for the other methods, which have bounds on the probability of
-//! finding a bug. Here, a schedule of k steps among n ready processes is drawn with a probability
-//! of about 1/n^k, and many equivalent schedules are drawn again and again.
+//! This method follows no paper. It is the baseline for the other methods, which have bounds on the
+//! probability of finding a bug. Here, a schedule of k steps among n ready processes is drawn with
+//! a probability of about 1/n^k, and many equivalent schedules are drawn again and again.
 //!
 //! | here | meaning |
 //! |---|---|

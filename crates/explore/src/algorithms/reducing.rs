@@ -1,7 +1,8 @@
 //! The search that runs one process from each state, and further processes where races require it.
 //!
-//! The papers are cited in `dpor` and `source`. Both keep the current execution with its races and
-//! the states on the path; they differ in which processes a new event adds ([`Reverses`]).
+//! `dpor` and `source` are the two algorithms of this kind, and cite their papers. Both keep the
+//! current execution with its races and the states on the path. They differ in the processes that a
+//! new event adds to backtrack sets ([`Reverses`]).
 
 use std::marker::PhantomData;
 
@@ -81,7 +82,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
 
     fn enter(&mut self, program: &E) {
         if let Some(event) = program.events().last() {
-            // One more position, for a waiting step.
+            // One position is left free, for a waiting step.
             self.overflow |= program.events().len() + 1 >= S::CAPACITY;
             if self.overflow {
                 return;
@@ -139,8 +140,9 @@ pub(crate) fn pending<E: Execution>(program: &E) -> impl Iterator<Item = (Proces
         .filter(|(_, status)| matches!(status, Status::Ready | Status::Waiting))
 }
 
-/// Whether a step that is not made at the end of a run, and has no guard, can race with its events:
-/// a waiting acquisition, or any step that the process could make if the run had not been cut.
+/// Whether a step without a guard that is not made by the end of a run can race with the events of
+/// the run: a waiting acquisition, or any step that the process could make if the run had not been
+/// cut.
 pub(crate) fn may_race(wait: Wait, status: Status, end: End) -> bool {
     match wait {
         Wait::Lock => status == Status::Waiting || end == End::Cut,

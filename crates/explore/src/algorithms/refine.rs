@@ -33,7 +33,7 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::budget::{Budget, broken_by};
 use crate::drive::driver::Watch;
 
-/// The values of the observed variables.
+/// The values of the observed variables, in a fixed order.
 type Values = Rc<[i64]>;
 
 /// A program, and how its states are observed.
@@ -138,7 +138,7 @@ pub fn exceeds<A: Semantics, B: Semantics>(
     (ends && spec.bounds.is_empty()).then_some(RefinementGap::End)
 }
 
-/// Returns the limit at which the evaluator gave up in the last step, if any.
+/// Returns the limit at which the machine that runs the program gave up the last step, if any.
 fn evaluator_bound<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
     let mishaps = program.events().last().map(|event| &event.mishaps);
     mishaps
@@ -177,7 +177,7 @@ fn is_discarded<E: Semantics>(program: &E) -> bool {
     !with_status(program, Status::Discarded).is_empty()
 }
 
-/// A state of the specification.
+/// A state that the specification can reach.
 struct SpecState<S> {
     state: S,
     values: Values,
@@ -193,18 +193,19 @@ struct SpecificationStates<'a, 'w, B: Semantics> {
     budget: Budget<'a>,
     watch: &'a mut Watch<'w>,
     states: Vec<SpecState<B::State>>,
-    /// The number of each known state, by its fingerprint and values.
+    /// The index in `states` of each known state, by its fingerprint and values.
     known: FxHashMap<(Fingerprint, Values), u32>,
-    /// The sets of states, by number. Each is sorted.
+    /// The sets of states, as sorted indices into `states`.
     sets: Vec<Rc<[u32]>>,
-    /// The number of each set.
+    /// The index in `sets` of each set.
     set_ids: FxHashMap<Rc<[u32]>, u32>,
-    /// For a set and the values after an observed step: the set that the step leads to.
+    /// For a set and the values after an observed step: the set that the step leads to; `None` if
+    /// no step of the specification leads to these values.
     moves: FxHashMap<(u32, Values), Option<u32>>,
     bounds: Vec<Bound>,
     /// Steps of the specification.
     steps: u64,
-    /// Pairs and steps of the program.
+    /// Number of pairs, and of steps of the program.
     pairs: u64,
     program_steps: u64,
 }
@@ -228,7 +229,8 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         }
     }
 
-    /// Returns the set of states in which a run can start with these values.
+    /// Returns the set of states in which a run can start with these values; `None` if there are
+    /// none.
     fn start(&mut self, values: &Values) -> Option<u32> {
         self.observed.program.back_to(0);
         if is_discarded(self.observed.program) {
@@ -252,7 +254,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         stepped.or_else(|| self.budget.look(counts, self.watch).break_value())
     }
 
-    /// Returns the number of the current state.
+    /// Returns the index of the current state; adds the state if it is new.
     fn current(&mut self) -> u32 {
         let program = &*self.observed.program;
         let values: Values = (self.observed.values)(program).into();
@@ -337,8 +339,8 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         number
     }
 
-    /// Returns the set that a step to these values leads to, if any. The values differ from those
-    /// of the set.
+    /// Returns the set that a step to these values leads to, if any. The values must differ from
+    /// those that the states of `set` have.
     fn follow(&mut self, set: u32, values: &Values) -> Option<u32> {
         let key = (set, Rc::clone(values));
         if let Some(&known) = self.moves.get(&key) {
@@ -368,7 +370,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
 struct Pair<S> {
     state: S,
     values: Values,
-    /// The number of the set of states of the specification.
+    /// The set of states of the specification, as an index.
     set: u32,
     /// The previous pair, and the step from it; `None` for the first pair.
     by: Option<(u32, ScheduledStep)>,
@@ -463,7 +465,7 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
         None
     }
 
-    /// Adds a pair of the current state of the program and a set, if it is new.
+    /// Adds the pair of the current state of the program and a set, if the pair is new.
     fn arrive(
         &mut self,
         values: Values,

@@ -66,18 +66,18 @@ pub struct Walks<L> {
     most: Option<u64>,
     /// Number of walks that have ended.
     ended: u64,
-    /// Whether a walk has begun and not ended.
+    /// Whether a walk has begun and has not ended.
     walking: bool,
     /// Whether the program itself draws the outcomes of `choose`.
     program_chooses: bool,
     /// Whether a walk that reaches a bound is the last one.
     ends_at_bound: bool,
     ready: Vec<ProcessId>,
-    /// The start of each batch; `None` if there is one batch only.
+    /// What is needed to start each batch; `None` if there is only one batch.
     batches: Option<Batches<L>>,
 }
 
-/// The start of the batches of a sample.
+/// What is needed to start the batches of a sample.
 #[derive(Clone, Copy, Debug)]
 struct Batches<L> {
     picker: L,
@@ -208,7 +208,8 @@ impl<E: Execution, L: Picker<E> + Clone> Policy<E> for Walks<L> {
     }
 }
 
-/// Draws the first outcome of an event that was not given. Returns false if all were given.
+/// Draws the first outcome of an event that `outcomes` does not contain yet, and adds it. Returns
+/// false if `outcomes` contains all of them.
 ///
 /// ```
 /// use mazurka_core::{Event, Outcome, ProcessId, Random};
@@ -237,7 +238,7 @@ pub(crate) fn most_walks(limits: &Limits) -> Option<u64> {
     limits.executions.or(unlimited.then_some(WALKS))
 }
 
-/// Makes at most `most` walks of a seed, starting with batch `first`.
+/// Makes at most `most` walks (`None`: until a limit) of a seed, starting with batch `first`.
 pub(super) fn walk<E: Execution>(
     mut session: Session<'_, '_, E>,
     picker: impl Picker<E> + Clone,

@@ -1,9 +1,10 @@
 //! All interleavings except those that sleep sets rule out: each trace once, many runs blocked.
 //!
 //! Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS 1032, 1996,
-//! chapter 5; also at the end of section 2.4 of the thesis paper. The algorithm does not search for
-//! races: every ready process is run from every state. But a process that has been run from a state
-//! sleeps in the states after its later siblings, until a step is made that depends on its own.
+//! chapter 5; also at the end of section 2.4 of the thesis (GLOSSARY.md). The algorithm does not
+//! search for races: every ready process is run from every state. But a process that has been run
+//! from a state sleeps in the states after its later siblings, until a step is made that depends on
+//! its own.
 //!
 //! | paper | here |
 //! |---|---|
@@ -20,8 +21,8 @@
 //! Outcomes of `choose` are run one after the other, then the process sleeps as a whole.
 //!
 //! The number of states is not reduced, only the number of paths to each. So this is slower than
-//! the engines that look for races, and simpler: it is their reference where brute force takes too
-//! long.
+//! the engines that look for races, but simpler. Tests compare those engines with this one where
+//! brute force takes too long.
 
 use mazurka_core::{Execution, ProcessId};
 

@@ -1,15 +1,15 @@
 //! Source-DPOR: from each state only a source set of processes is run.
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A Foundation for Optimal Dynamic Partial Order
-//! Reduction", JACM 64(4), 2017, section 5, Algorithm 1. Printed again in section 2 of the
-//! context-sensitive paper.
+//! Reduction", JACM 64(4), 2017, section 5, Algorithm 1. Section 2 of the paper on
+//! context-sensitive DPOR (see `context`) prints the algorithm again.
 //!
 //! | paper | here |
 //! |---|---|
 //! | E | the current execution, `Order` |
 //! | e →_E e' | `Occurrence::before` |
 //! | e ≾_E.p next_\[E\](p) (reversible race) | `Occurrence::races` |
-//! | pre(E, e) | the node with the number of e's position |
+//! | pre(E, e) | the node of `Path` whose index is the position of e |
 //! | v = notdep(e, E).p | [`Reversal`] |
 //! | I_\[E'\](v) (initials) | [`Reversal::is_initial`] |
 //! | backtrack(E) | the candidates of a state of `Path` with `Mark::Wanted` and `Mark::Taken` |
@@ -19,10 +19,10 @@
 //! - An initial that sleeps counts as an element of the backtrack set. The paper may add such a
 //!   process and then never runs it.
 //! - *Locks*: an acquisition races with the acquisition before it. In v, only its program past
-//!   comes before it: it had its other predecessors only because it followed the critical section,
-//!   which it now precedes. An acquisition that is still waiting at the end of a run is treated as
-//!   a last event that is not made (errata E3).
-//! - *Guards* (errata E3): the run does not show whether a guarded step is possible after a
+//!   comes before it. Its other predecessors in the run came before it only because it followed the
+//!   critical section, which it precedes in v. An acquisition that is still waiting at the end of a
+//!   run is treated as a last event that is not made (erratum E3 in docs/algorithms.md).
+//! - *Guards* (erratum E3): the run does not show whether a guarded step is possible after a
 //!   reversal. So all ready processes are run from the state before every event that conflicts with
 //!   a guarded step, made or waiting, and is not in the program past of that step. The head comment
 //!   of `optimal` explains why this is enough.
@@ -37,9 +37,9 @@
 //! Tried and dropped:
 //! - To ignore the steps that wait at the end of a *blocked* run, because they also occur in the
 //!   run that covers it. They occur there in other states, so random programs lost traces: for
-//!   example `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` lost one of 3.
-//! - The rule of the testkit that an awake initial is added even if another one sleeps. With this
-//!   rule 6 philosophers have 1291 blocked runs, without it they have none.
+//!   example, `x := 0 | if y <= y { y := 1 } | y == 0 |> x := x` lost one of its 3 traces.
+//! - To add an awake initial even if another initial sleeps, as the testkit does. With this rule
+//!   the search of 6 philosophers has 1291 blocked runs, and without it none.
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Wait};
 

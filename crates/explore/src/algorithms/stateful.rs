@@ -16,10 +16,10 @@
 //! workers and any order.
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
-//! together. Nothing is run from a state where a false `assume` has halted a process: every run
-//! that counts exists without that step, too. Livelocks and violations of
-//! [temporal](crate::algorithms::temporal) properties are searched only if a run may return to a
-//! state. Then all processes are run and the graph of states is recorded
+//! together. Nothing is run from a state where a false `assume` has halted a process: what counts
+//! in a run after that state also occurs in a run without the step of the `assume`. Livelocks and
+//! violations of [temporal](crate::algorithms::temporal) properties are searched only if a run may
+//! return to a state. Then all processes are run and the graph of states is recorded
 //! ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
 //! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing
 //! transitions that were executed.
@@ -29,8 +29,7 @@
 //! or there is an observer.
 //!
 //! A fingerprint is the sum of the parts of a state. A step changes only a few of them ([`Meter`]).
-//! So for most steps only the parts of a cell and a process are computed, not those of the whole
-//! state.
+//! So for most steps only two parts are computed again, that of one cell and that of one process.
 
 use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
@@ -58,7 +57,7 @@ pub(crate) struct Stateful<'a, M: Memory> {
     branch: Option<Branch>,
     /// The queue through which branches are passed to other workers.
     branch_queue: Option<&'a BranchQueue>,
-    /// Number of steps until the next branch may be passed on.
+    /// Number of steps to make before the next branch may be passed on.
     wait: u32,
 }
 
@@ -78,7 +77,8 @@ struct MarkedNode<K> {
     mark: K,
     /// The outcomes that remain to be tried for the process run last.
     again: Option<SmallVec<[i64; 1]>>,
-    /// Whether the other outcomes of the process run last have been passed on.
+    /// Whether the remaining outcomes of the process run last have been passed on to another
+    /// worker.
     given: bool,
 }
 
@@ -111,8 +111,8 @@ pub(crate) trait Memory {
         None
     }
 
-    /// Returns the number of states that are represented by those met, if one state may represent
-    /// several.
+    /// Returns the number of states that the met states represent; `None` if each represents only
+    /// itself.
     fn permuted(&self) -> Option<u64> {
         None
     }
@@ -123,7 +123,7 @@ pub(crate) trait Memory {
     }
 
     /// Returns the probability that some new state was taken for a known one, after this number of
-    /// states.
+    /// states; `None` if it is not computed.
     fn miss(&self, _states: u64) -> Option<f64> {
         None
     }
@@ -328,7 +328,7 @@ enum KnownBy {
     Parts(Meter),
     /// The fingerprint of the whole state that was met last.
     Whole(Fingerprint),
-    /// The key of its orbit.
+    /// The key of the state's orbit.
     Orbit(Box<Symmetric>),
 }
 
@@ -456,7 +456,8 @@ impl Memory for Visits<'_> {
         let before = match &self.known {
             KnownBy::Parts(meter) => meter.sum(),
             KnownBy::Orbit(symmetric) => *symmetric.keys.last()?,
-            // This fingerprint may belong to a deeper state, the one met last.
+            // The stored fingerprint is that of the state met last, which may be deeper than the
+            // state before this step.
             KnownBy::Whole(_) => return None,
         };
         let event = program.events().last()?;

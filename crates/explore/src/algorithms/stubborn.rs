@@ -10,8 +10,13 @@
 //! 1. for each ready process of T: no process outside T may ever make a step that cannot be swapped
 //!    with its next step ([`Promises::interferes`](mazurka_core::Promises));
 //! 2. for each waiting process of T: T contains a process that must make a step first, or all
-//!    processes that may ever touch what its next step claims ([`Blocker`]);
+//!    processes that may ever touch what its next step waits for ([`Blocker`]);
 //! 3. some process of T is ready.
+//!
+//! A ready send stays possible, and commutes with every receive from its channel; so does a ready
+//! receive with every send. A waiting send waits for a receive, a waiting receive for a send
+//! ([`interference_claims`](mazurka_core::Execution::interference_claims)). The states are the same
+//! as without this: it decides only which processes are run.
 //!
 //! From each state the ready processes of one stubborn set are run, with all outcomes of their
 //! steps. So the search meets every state without a successor, that is, every deadlock and every
@@ -156,7 +161,7 @@ impl Stubborn {
         } else if program.may_put_off(process) {
             return ALL;
         }
-        program.claims(process, &mut self.claims);
+        program.interference_claims(process, waits, &mut self.claims);
         let mut row = 0;
         for (at, &other) in self.live.iter().enumerate() {
             if at != number && program.interferes(other, &self.claims, waits) {

@@ -11,7 +11,7 @@
 //! | paper | here |
 //! |---|---|
 //! | Δ, the interesting events | the steps that touch `object` |
-//! | nᵢ, those that thread i has left | `lengths` |
+//! | nᵢ, the interesting events that thread i has left | `lengths` |
 //! | the intended thread | `intent` |
 //! | the order of other events: any | each ready process that is not held back is equally likely |
 //!
@@ -25,8 +25,8 @@
 //! - The paper profiles the program first. Here the earlier walks of the same batch are the
 //!   profile: the first walk is a random walk.
 //! - The interesting steps of a process that has not been started count as steps of its parent (see
-//!   `urw`). If the intended process starts others, the intent is drawn again among the process and
-//!   its children. This keeps the orders of interesting steps uniform if no step waits.
+//!   `urw`). If the intended process starts other processes, the intent is drawn again among the
+//!   process and its children. This keeps the orders of interesting steps uniform if no step waits.
 //! - The claims of a step, all that it might touch, decide whether it is interesting. An object is
 //!   a range of cells that some claim has; a step counts once for each range that overlaps it.
 //! - If all ready processes are held back, because processes wait for each other or make fewer
@@ -41,11 +41,11 @@ use super::urw::Lengths;
 /// The accesses to an object in earlier walks.
 #[derive(Clone, Debug)]
 struct ObjectAccesses {
-    /// The cells, as an access that writes them.
+    /// The cells of the object, as an access that writes them.
     cells: Access,
-    /// For each process, the number of its steps that have touched it, in all walks.
+    /// For each process, the number of its steps that have touched the object, in all walks.
     made: Vec<u64>,
-    /// Whether some step has changed it.
+    /// Whether some step has changed the object.
     written: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Selective {
     lengths: Lengths,
     /// The process that will make the next interesting step.
     intent: Option<ProcessId>,
-    /// Whether the intent must still be drawn.
+    /// Whether the intent must be drawn before the next step.
     open: bool,
     /// The ready processes whose next step is interesting.
     interesting: Vec<ProcessId>,

@@ -5,12 +5,13 @@
 //! volume; on finding a representative McKay, *Practical graph isomorphism*, Congressus Numerantium
 //! 30, 1981. docs/proofs/symmetry.md has the proofs.
 //!
-//! The permutations of interchangeable members ([`Symmetric`]) are automorphisms of the graph of
-//! states. The *orbit* of a state s consists of the states π·s. All states of an orbit have the
-//! same futures up to names. So a state is stored under the key of its orbit: the least fingerprint
-//! among some states of the orbit. Which states these are does not depend on the names. The
-//! explored states are states that runs reach, so all schedules are real. The key only decides
-//! whether a state is known.
+//! A *member* is a part of the program that is interchangeable with the others of its group, such
+//! as one of several equal processes ([`Symmetric`]). The permutations of members are automorphisms
+//! of the graph of states. The *orbit* of a state s consists of the states π·s. All states of an
+//! orbit have the same futures up to names. So a state is stored under the key of its orbit: the
+//! least fingerprint among some states of the orbit. The choice of these states does not depend on
+//! the names of members. The explored states are states that runs reach, so all schedules are real.
+//! The key only decides whether a state is known.
 //!
 //! | paper | here |
 //! |---|---|
@@ -34,10 +35,10 @@
 //! the number of labellings that give the least image.
 //!
 //! Stubborn sets: a set that is [stubborn](crate::algorithms::stubborn) in s is, after renaming,
-//! stubborn in π·s. So it does not matter which state of an orbit is explored. Which one it is may
-//! depend on the workers, but the numbers of states and steps must not. So the choice among several
-//! smallest stubborn sets must be the same for all states of an orbit. This choice depends on an
-//! order of the processes; their order in the canonical state is used.
+//! stubborn in π·s. So it does not matter which state of an orbit is explored. Which state of an
+//! orbit is explored may depend on the workers, but the numbers of states and steps must not. So
+//! the choice among several smallest stubborn sets must be the same for all states of an orbit.
+//! This choice depends on an order of the processes; their order in the canonical state is used.
 //!
 //! Deviations: only fingerprints are renamed, never states. A fingerprint is an unordered sum of
 //! parts, so the parts that no permutation changes are added once. Observations
@@ -52,15 +53,16 @@ pub(crate) type OrbitObservation = (Fingerprint, Vec<u32>);
 /// Finds the orbits of states.
 #[derive(Debug)]
 pub(crate) struct Orbits {
-    /// For each group, its first member and the member after its last.
+    /// For each group, the index of its first member, and the index after its last.
     groups: Vec<(usize, usize)>,
     /// The canonical labelling of the last state examined.
     labels: Vec<u32>,
-    /// The number of states of its orbit, or the greatest number if there are more.
+    /// The number of states of that state's orbit; `u64::MAX` if there are more.
     size: u64,
-    /// The number of states of all added orbits, or the greatest number if there are more.
+    /// The number of states of all added orbits; `u64::MAX` if there are more.
     all: u64,
-    /// The best leaf so far: its image, and the number of labellings with this image.
+    /// The least image so far, and the number of labellings with this image; `None` for the number
+    /// if it does not fit.
     best: Option<(Fingerprint, Option<u128>)>,
     /// Kept between calls to reuse the allocation.
     views: Vec<(Fingerprint, usize)>,
@@ -121,7 +123,7 @@ impl Orbits {
         self.all = self.all.saturating_add(self.size);
     }
 
-    /// Returns the number of states of all added orbits; the greatest number if there are more.
+    /// Returns the number of states of all added orbits; `u64::MAX` if there are more.
     pub fn states(&self) -> u64 {
         self.all
     }
@@ -158,7 +160,7 @@ impl Orbits {
         }
     }
 
-    /// Records the image of a labelling, which all labellings that its colours allow share.
+    /// Records an image. All labellings that the colours allow have this image.
     fn leaf(&mut self, colours: &[u32], labels: Vec<u32>, image: Fingerprint) {
         let mut times = Some(1u128);
         let mut runs: Vec<u32> = colours.to_vec();

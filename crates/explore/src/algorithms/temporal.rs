@@ -20,8 +20,9 @@
 //! Deviations: no automaton of the formula is built, because these four kinds need none. Runs that
 //! a failure or a false `assume` halts count up to that point: they can violate only `always`.
 //!
-//! The shown run is a shortest path to the state that violates an `always`, to the end of a run, or
-//! into a part of the graph in which a fair run stays, followed by a short cycle there.
+//! The run that is shown for an `always` is a shortest path to a state that violates it. For the
+//! other properties it is a shortest path to the end of a run, or a shortest path into a part of
+//! the graph in which a fair run stays, followed by a short cycle there.
 
 use std::ops::ControlFlow;
 
@@ -32,8 +33,8 @@ use crate::algorithms::graph::{Edge, LimitChecks, Route};
 use crate::algorithms::map::StateGraph;
 use crate::drive::findings::BrokenProperty;
 
-/// Returns a run for each property that is violated. If the graph is not `complete`, only its paths
-/// are certain, so only `always` is decided.
+/// Returns a run for each property that is violated. If the graph is not `complete`, it shows only
+/// that its paths exist, so only `always` is decided.
 pub(crate) fn violations<E: Semantics>(
     states: &StateGraph,
     program: &mut E,

@@ -14,7 +14,7 @@
 //! the step that starts it. If no step waits, the steps then form a forest. Take the next step of a
 //! process and all steps that come after it in the forest: their share of all steps is the fraction
 //! of the interleavings that begin with this step (the hook lengths of a forest, Knuth, TAOCP 3,
-//! 5.1.4, exercise 20). So the walk stays uniform if processes start others.
+//! 5.1.4, exercise 20). So the walk stays uniform if processes start other processes.
 //!
 //! Where it deviates:
 //!
@@ -36,8 +36,8 @@ pub(super) struct Lengths {
     /// Number of units that make one step: the number of earlier walks, so that a mean over these
     /// walks is a whole number of units.
     unit: u64,
-    /// For each process, the steps that it is expected to have left, without those of processes
-    /// that it has yet to start.
+    /// For each process, the units of the steps that it is expected to have left, without those of
+    /// processes that it has yet to start.
     left: Vec<u64>,
     /// For each process, `left` plus the weights of the processes that it has yet to start.
     weights: Vec<u64>,
@@ -54,7 +54,7 @@ impl Default for Lengths {
 }
 
 impl Lengths {
-    /// Starts a walk, after `walks` others in which the processes have made `made` steps in total.
+    /// Starts a walk, after `walks` others. In these, process i has made `made[i]` steps in total.
     pub fn expect(&mut self, walks: u64, made: impl IntoIterator<Item = u64>) {
         self.unit = walks.max(1);
         self.left.clear();
@@ -84,7 +84,7 @@ impl Lengths {
         self.weights.clear();
         self.weights.extend_from_slice(&self.left);
         self.weights.resize(table.in_order().len(), 0);
-        // A process has a greater number than its parent.
+        // The index of a process is greater than that of its parent.
         for child in (0..self.weights.len()).rev() {
             let process = ProcessId(child as u32);
             if self.weights[child] > 0

@@ -1,11 +1,12 @@
 //! Explores one part of a search space alone: to its end within a budget of steps, or by cutting it
 //! into smaller parts.
 //!
-//! The outcome of a part is a function of the program and the part alone. A part is explored with a
-//! budget of *steps*. If the budget is too small, the findings are discarded and the part is cut
-//! into children (see `cut`), which are again parts. Therefore the tree of parts does not depend on
-//! the machine that explores a part, on its speed, or on the number of attempts. The findings of
-//! the leaves, combined in the order of the tree, are those of the whole space.
+//! A part is a prefix of runs, with the processes that sleep after it (`cut.rs`). The outcome of a
+//! part is a function of the program and the part alone. A part is explored with a budget of
+//! *steps*. If the budget is too small, the findings are discarded and the part is cut into
+//! children (see `cut`), which are again parts. Therefore the tree of parts does not depend on the
+//! machine that explores a part, on its speed, or on the number of attempts. Combined in the order
+//! of the tree, the findings of the leaves are the findings of a search of the whole space.
 //!
 //! Some parts cannot be cut, for instance if all runs start with the same thousands of steps. They
 //! are explored without a budget. The price is the discarded work: at most one budget for each cut.
@@ -29,7 +30,7 @@ pub enum Within {
     Explored(Box<Parts>),
     /// The part takes more steps than its budget. The value is the number of steps made.
     TooLarge(u64),
-    /// The watch stopped the exploration.
+    /// The watch, or the limit on time, stopped the exploration.
     BrokenOff(Bound),
 }
 
@@ -89,8 +90,8 @@ impl Parts {
         Some(parts)
     }
 
-    /// Adds the findings of another part of the same search. The parts must be added in their
-    /// order, because the first final states are shown.
+    /// Adds the findings of other parts of the same search. The parts must be added in their order,
+    /// because the first final states are shown.
     pub fn add(&mut self, other: Parts) {
         self.found.absorb(other.found);
     }

@@ -26,8 +26,8 @@ use crate::drive::search::{Search, Session, Start};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Search<Sample> {
-    /// Draws executions with several workers. If the number of steps is limited, one worker draws
-    /// all executions, so that the limit is exact.
+    /// Draws executions with several workers. If the total number of steps is limited, one worker
+    /// draws all executions, so that the limit is exact.
     pub fn share_walks<E: Execution>(
         &self,
         workers: &Workers<'_, E>,
@@ -94,9 +94,10 @@ struct BatchCounts {
 struct SharedSample<'a> {
     search: &'a Search<Sample>,
     most: Option<u64>,
-    /// The next batch to be taken.
+    /// The index of the next batch to be taken.
     next: AtomicU64,
-    /// Batches after this one are not needed.
+    /// The index of the last batch that is needed. It becomes smaller when the search ends in an
+    /// earlier batch, at a violation or because a step is broken off.
     last: AtomicU64,
     stopped: AtomicBool,
     /// The counts of each worker.
@@ -184,11 +185,11 @@ impl SharedSample<'_> {
 struct GatheredFindings {
     /// The findings of all batches before `next`.
     found: Option<Findings>,
-    /// The first batch that is missing.
+    /// The index of the first batch that is missing.
     next: u64,
-    /// The findings of later batches.
+    /// The findings of finished batches after `next`, by index.
     early: BTreeMap<u64, Findings>,
-    /// Executions and steps of all batches.
+    /// Executions and steps of all batches that have been added.
     executions: u64,
     steps: u64,
     /// The limit that ended the sample early.

@@ -31,7 +31,7 @@ use super::estimate::Estimate;
 pub struct Budget<'a> {
     limits: &'a Limits,
     start: Instant,
-    /// Time spent before `start`.
+    /// Time that an earlier part of the same search has spent before `start`.
     before: Duration,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Returns the time since the start.
+    /// Returns the time spent so far, including earlier parts of the same search.
     pub fn elapsed(&self) -> Duration {
         self.before + self.start.elapsed()
     }
@@ -64,8 +64,8 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Replaces the limits of time, steps and executions in `bounds`, which are those of a part of
-    /// the search, by the limits that the user gave.
+    /// `bounds` were hit in a part of the search and name the limits of that part. Replaces the
+    /// limits on time, steps and executions in them by the limits that the user gave.
     pub(crate) fn restate_all(&self, bounds: &mut Vec<Bound>) {
         for bound in bounds.iter_mut() {
             match (bound, self.limits.steps, self.limits.executions) {
@@ -78,8 +78,8 @@ impl<'a> Budget<'a> {
         self.restate(bounds);
     }
 
-    /// Replaces the limit of time in `bounds`, which is that of a part of the search, by the limit
-    /// that the user gave.
+    /// `bounds` were hit in a part of the search and name the limits of that part. Replaces the
+    /// limit on time in them by the limit that the user gave.
     pub fn restate(&self, bounds: &mut Vec<Bound>) {
         if let Some(time) = self.limits.time {
             for bound in bounds.iter_mut() {
@@ -119,7 +119,8 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Returns the limit, as the user gave it, that all workers together have exceeded.
+    /// Returns the limit on steps or executions that all workers together have exceeded, if any, as
+    /// the user gave it.
     pub(crate) fn passed(&self, steps: u64, executions: u64) -> Option<Bound> {
         let most_steps = self.limits.steps.filter(|&most| steps > most);
         let most_executions = self.limits.executions.filter(|&most| executions > most);
@@ -162,15 +163,16 @@ impl<'a> Budget<'a> {
         })
     }
 
-    /// Returns the limit that broke off a step: a limit that is reached now, or else the time
-    /// limit, which the step may have observed slightly earlier.
+    /// Returns the limit that broke off a step: a limit that this check finds reached or, if there
+    /// is none, the time limit, which the step may have noticed slightly earlier than this check.
     pub fn why_broken(&self, counts: Counts, watch: &mut Watch<'_>) -> Bound {
         let shows = self.look(counts, watch).break_value();
         shows.unwrap_or_else(|| broken_by(self.limits))
     }
 }
 
-/// Returns the limit that broke off a step if no limit is known to be reached.
+/// Returns the limit that is taken to have broken off a step if no limit is known to be reached:
+/// the time limit, or an interrupt if there is no time limit.
 pub fn broken_by(limits: &Limits) -> Bound {
     let time = limits.time.map(|time| time.as_millis() as u64);
     time.map_or(Bound::Interrupted, Bound::TimeLimit)
@@ -217,7 +219,7 @@ impl<'a> Account<'a> {
         self.executions = 0;
     }
 
-    /// Returns the time since the start.
+    /// Returns the time spent so far, including earlier parts of the same search.
     pub fn elapsed(&self) -> Duration {
         self.budget.elapsed()
     }

@@ -5,20 +5,20 @@
 //! with the step of a sleeping process. The engine must treat a process that sleeps at the start
 //! like one that the engine itself has put to sleep.
 //!
-//! A part is cut in two by a process that is ready and awake. In the traces of the first half, the
-//! step of this process can come first after the prefix. So the step becomes a part of the prefix
-//! (with each of its outcomes) and wakes the sleeping processes that it conflicts with, as in the
-//! plain sleep-set tree (see `sleep`). In the traces of the second half, the step cannot come
-//! first, so the process sleeps. Each trace belongs to exactly one half. If no other process is
-//! ready and awake, or if no future step of another process conflicts with the step
-//! (`Promises::future`), the second half has no trace.
+//! A part is cut in two by choosing a process that is ready and awake after the prefix. In the
+//! traces of the first half, the step of this process can come first after the prefix. So the step
+//! becomes a part of the prefix (with each of its outcomes) and wakes the sleeping processes that
+//! it conflicts with, as in the plain sleep-set tree (see `sleep`). In the traces of the second
+//! half, the step cannot come first, so the process sleeps. Each trace belongs to exactly one half.
+//! If no other process is ready and awake, or if no future step of another process conflicts with
+//! the step (`Promises::future`), the second half has no trace.
 //!
 //! The tree that the engine itself explores cannot be cut: when its first branch is handed out,
 //! races that have not been met yet may still add branches to a state. The halves are complete from
 //! the start, and races with events of the prefix need not be analysed. The price is that a run may
 //! end blocked at a sleeping process that no race of the part wakes. A sleeping process covers a
 //! sequence only if its step is in the sequence and can come first there (a true initial); without
-//! this rule traces are lost, as the tests show at once.
+//! this rule traces are lost, and the tests fail.
 //!
 //! *Which process.* Every choice is correct. If nothing ever conflicts with the step of the
 //! process, the second half has no trace. An engine does not know that: it explores the half, and
@@ -35,15 +35,15 @@
 //!   sleep in most parts. lastzero(15) in 256 parts made 1.6 times the steps of one worker.
 //! - Two halves by the first process, or by the process with the *most* conflicts, or without the
 //!   run that shows conflicts: lastzero(16) had 49 to 75 blocked runs for each 100.
-//! - Tasks that share the upper states of one search; sequences that reverse races are sent to
-//!   these states and inserted after each round of tasks. Suppose that a branch counts as asleep as
-//!   soon as a task explores it. Then traces are lost: a sleeping process covers sequences of later
-//!   branches only because its own subtree is finished, and has inserted all sequences that it does
-//!   not cover into the wakeup trees of these branches. Suppose instead that tasks start only at
-//!   the ends of wakeup sequences, where nothing sleeps, and that the trees above stay open. Then
-//!   the trees are too large to be shared: lastzero(15) had 12 301 tasks and 110 458 shared states
-//!   after its first 98 079 steps, and philosophers(7) took eight times the CPU time. Traces were
-//!   lost even so, where two tasks of a round sent sequences of each other's branches.
+//! - Tasks that share the states near the root of one search; sequences that reverse races are sent
+//!   to these states and inserted after each round of tasks. Suppose that a branch counts as asleep
+//!   as soon as a task explores it. Then traces are lost: a sleeping process covers sequences of
+//!   later branches only because its own subtree is finished, and has inserted all sequences that
+//!   it does not cover into the wakeup trees of these branches. Suppose instead that tasks start
+//!   only at the ends of wakeup sequences, where nothing sleeps, and that the trees above stay
+//!   open. Then the trees are too large to be shared: lastzero(15) had 12 301 tasks and 110 458
+//!   shared states after its first 98 079 steps, and philosophers(7) took eight times the CPU time.
+//!   Traces were lost even so, where two tasks of a round sent sequences of each other's branches.
 //!
 //! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and
 //! cutting a part gives one part for each process that is ready.
@@ -112,7 +112,7 @@ pub(crate) struct Cut {
     pub steps: u64,
 }
 
-/// A part and its position among all parts.
+/// A part, and its position in the tree of parts: the index of the child at each cut.
 struct Piece {
     part: Part,
     place: Vec<u32>,
@@ -141,7 +141,8 @@ impl Ord for Piece {
 }
 
 /// Cuts a part of the space of a program into at least `parts` parts, if possible. Parts that
-/// cannot be cut further do not count. `sleep` says whether there are sleep sets.
+/// cannot be cut further do not count towards this number. `sleep` says whether there are sleep
+/// sets.
 pub(crate) fn cut<E: Execution>(
     program: &mut E,
     whole: Part,
@@ -319,8 +320,8 @@ fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
     }
 }
 
-/// Adds the parts in which `process` makes the next step of `part`. `share` is their share of the
-/// whole space. Returns `None` if there are too many.
+/// Adds the parts in which `process` makes the next step after the prefix of `part`, one for each
+/// outcome. `share` is their share of the whole space. Returns `None` if there are too many.
 fn run<E: Execution>(
     rest: &mut Suffix<'_, E>,
     (part, asleep): (&Part, &[ProcessId]),
@@ -345,7 +346,8 @@ fn run<E: Execution>(
     Some(())
 }
 
-/// Returns the part after one more step, and the next outcomes of this step.
+/// Returns the part whose prefix has one more step, and the outcomes with which to make this step
+/// next, if any are left.
 fn child<E: Execution>(
     rest: &mut Suffix<'_, E>,
     part: &Part,

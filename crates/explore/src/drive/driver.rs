@@ -18,14 +18,15 @@ use crate::drive::findings::{Findings, Ledger};
 use crate::drive::pace::Pace;
 use crate::drive::search::Session;
 
-/// An algorithm: the choice of the next process.
+/// An algorithm: it chooses the process that makes the next step.
 ///
 /// The driver calls [`enter`](Policy::enter) in the initial state and after each step. Then it
 /// calls [`next`](Policy::next) until that returns `None`. Then it calls [`leave`](Policy::leave)
 /// and goes back one step. It calls `next` again each time the search returns to a state. It does
 /// not call `next` in a state beyond the limits.
 pub trait Policy<E: Execution> {
-    /// Whether no two complete runs are equivalent, so that traces need not be distinguished.
+    /// Whether the policy never makes two equivalent complete runs. Then traces need not be told
+    /// apart to count them.
     const UNIQUE: bool;
 
     /// Whether the policy merges equal states. Then the number of traces is unknown, each
@@ -39,11 +40,12 @@ pub trait Policy<E: Execution> {
     /// Whether the policy draws executions, so that the number of times a trace is met matters.
     const SAMPLES: bool = false;
 
-    /// Whether the policy can handle events that enable later ones, such as a send and its receive
-    /// with separate claims ([`Execution::separate_ends`]).
+    /// Whether the policy can handle events that enable later events and are never reversed with
+    /// them, such as a send and its receive. For such a policy, sends and receives have separate
+    /// claims ([`Execution::separate_ends`]).
     const SEPARATES: bool = false;
 
-    /// Called when the search has entered a state by a step.
+    /// Called in the initial state, and when a step has led to another state.
     fn enter(&mut self, program: &E);
 
     /// Called after [`enter`](Policy::enter). The policy may make steps and must return to the same
@@ -64,7 +66,8 @@ pub trait Policy<E: Execution> {
         false
     }
 
-    /// Whether the last entered state is covered elsewhere, even if no process can continue.
+    /// Whether everything that follows the state entered last is covered elsewhere. Then the run
+    /// counts as blocked there, even if no process can continue.
     fn known(&self) -> bool {
         false
     }
@@ -72,8 +75,8 @@ pub trait Policy<E: Execution> {
     /// Called when the search is about to undo the last step.
     fn leave(&mut self, program: &E);
 
-    /// Like [`leave`](Policy::leave), repeated while the state that the search returns to has no
-    /// process to run. Returns the number of remaining events.
+    /// Like [`leave`](Policy::leave), and may leave several states at once: those in which no
+    /// process is left to run. Returns the number of remaining events.
     fn leave_to(&mut self, program: &E) -> usize {
         self.leave(program);
         program.events().len() - 1
@@ -138,7 +141,8 @@ pub trait Policy<E: Execution> {
         None
     }
 
-    /// Returns the finished fraction of the search, between 0 and 1, if it is known.
+    /// Returns an estimate of the finished fraction of the search, between 0 and 1, if the policy
+    /// has one.
     fn progress(&self) -> Option<f64> {
         None
     }
@@ -150,7 +154,7 @@ pub trait Policy<E: Execution> {
 pub struct ReversedRace {
     /// The position of the first event of the race.
     pub first: usize,
-    /// The step that must come before it.
+    /// The second event of the race, which must come before the first in the new run.
     pub second: RacingStep,
 }
 
@@ -168,13 +172,14 @@ pub enum RacingStep {
 pub enum End {
     /// Every process has ended.
     Final,
-    /// No process can continue, and none has failed.
+    /// No process can continue, and no process has failed.
     Deadlock,
     /// No process can continue, and at least one has failed.
     Failure,
-    /// A false `assume`.
+    /// A false `assume` has halted a process.
     Discarded,
-    /// A bound of the evaluator has halted a process.
+    /// A bound of the machine that runs the program, such as the range of integers, has halted a
+    /// process.
     Lost,
     /// A process can continue, but everything that could follow is covered elsewhere.
     Blocked,
@@ -217,7 +222,7 @@ pub trait Observer<E: Execution> {
     fn popping(&mut self, _program: &E) {}
     /// Called when the run is complete.
     fn complete(&mut self, _program: &E) {}
-    /// Called when the limit on its length ends a run that could continue.
+    /// Called when the limit on the length of a run ends a run that could continue.
     fn cut(&mut self, _program: &E) {}
     /// Called when the search has ended, in any state.
     fn end(&mut self, _program: &E) {}
@@ -225,7 +230,8 @@ pub trait Observer<E: Execution> {
     fn counts_reversals(&self) -> bool {
         false
     }
-    /// Called when a race of the current run is reversed, which starts a new execution.
+    /// Called when the reversal of a race of the current run is scheduled. The search then starts a
+    /// new execution for it.
     fn reversed(&mut self, _program: &E, _race: ReversedRace) {}
 }
 
@@ -242,8 +248,8 @@ pub enum Goal {
     Everything,
     /// As soon as there is a violation of one of these kinds.
     Violation(Kinds),
-    /// As soon as there is a violation of one of the kinds in `of`. If there is none, all kinds in
-    /// `among` are decided.
+    /// As soon as there is a violation of one of the kinds in `of`. If there is no such violation,
+    /// all kinds in `among` are decided.
     First {
         /// The search stops at violations of these kinds.
         of: Kinds,
@@ -339,16 +345,16 @@ struct Driver<'a, 'w> {
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
-    /// Whether an earlier search has recorded the mishaps before the start.
+    /// Whether an earlier search has recorded the mishaps of the events before the start.
     goes_on: bool,
     watch: &'a mut Watch<'w>,
 }
 
 impl Driver<'_, '_> {
-    /// The loop. In each round it asks the policy for the next process. If there is one, makes its
-    /// step. If there is none, goes back as far as the policy says ([`Policy::leave_to`]). Before
-    /// that, it records the end of the run if the state is `fresh`, that is, if it was just reached
-    /// by a step.
+    /// The loop. In each round it asks the policy for the next process. If the policy returns a
+    /// process, makes the step of that process. Otherwise, goes back as far as the policy says
+    /// ([`Policy::leave_to`]). Before that, it records the end of the run if the state is `fresh`,
+    /// that is, if it was just reached by a step.
     fn run<E: Execution, P: Policy<E>>(
         &mut self,
         program: &mut E,
@@ -528,8 +534,8 @@ impl Driver<'_, '_> {
     fn broken_off(&mut self) {
         let counts = self.ledger.counts();
         let mut bound = self.budget.why_broken(counts, self.watch);
-        // After a data race, a program need not behave as before when a run is repeated; then it
-        // breaks off its step.
+        // After a data race, a program may behave differently when a run is repeated. If it does,
+        // it breaks off its step.
         if self.ledger.data_race && self.budget.look(counts, self.watch).is_continue() {
             bound = Bound::DataRaces;
         }
@@ -576,7 +582,7 @@ pub fn is_broken_off(mishaps: &[Mishap]) -> bool {
     kinds.any(|kind| kind == MishapKind::BrokenOff)
 }
 
-/// Whether the ledger has to know of an event.
+/// Whether the ledger must examine an event: the event has a mishap or a data race.
 fn is_noted(event: &Event) -> bool {
     !event.mishaps.is_empty() || event.races_with.is_some()
 }

@@ -1,15 +1,15 @@
 //! Estimates the number of executions of a search from the finished part of it.
 //!
-//! No paper; the idea is from Kilby, Slaney, Thiébaux, Walsh, "Estimating Search Tree Size", AAAI
-//! 2006: every branch of a state is assumed to be as large as its siblings. Then the finished
-//! fraction of the search is known at any time, and the executions met so far are assumed to be the
-//! same fraction of all executions.
+//! This follows no paper exactly. The idea is from Kilby, Slaney, Thiébaux, Walsh, "Estimating
+//! Search Tree Size", AAAI 2006: every branch of a state is assumed to be as large as its siblings.
+//! Then the finished fraction of the search is known at any time, and the executions met so far are
+//! assumed to be the same fraction of all executions.
 //!
 //! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
 //! almost empty. For these, each remaining part is assumed to be as large as the finished parts
-//! with the same number of sleeping processes. If there are no such parts, it is compared with the
-//! finished parts that have the next smaller number of sleeping processes, and is assumed to be
-//! smaller by a constant factor for each additional sleeping process. Parts with equally many
+//! with the same number of sleeping processes. If there are no such parts, take the finished parts
+//! with the next smaller number of sleeping processes. The remaining part is assumed to be smaller
+//! than these by a constant factor for each additional sleeping process. Parts with equally many
 //! sleeping processes differ in their shares of the space: a part is assumed to have executions in
 //! proportion to the square root of its share, which fitted the corpus better than the share
 //! itself.
@@ -58,7 +58,7 @@ impl Estimate {
     }
 
     /// Estimates from the executions met so far and from the parts. A finished part comes with its
-    /// number of executions.
+    /// number of executions, an unfinished one with `None`.
     pub(crate) fn in_parts<'a>(
         executions: u64,
         parts: impl Iterator<Item = (&'a Part, Option<u64>)> + Clone,

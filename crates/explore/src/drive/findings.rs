@@ -591,6 +591,17 @@ impl<'a> Ledger<'a> {
     /// Records a complete run, and its trace if traces are distinguished.
     fn complete<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         self.found.counts.executions += 1;
+        if self.hasher.is_none() && end == End::Final {
+            // No trace is met again.
+            self.found.seen.broken_ensures += self.final_state(program, others);
+            return;
+        }
+        self.complete_trace(program, end, others);
+    }
+
+    /// Counts the trace of a run that is complete, if it has not been met before.
+    #[inline(never)]
+    fn complete_trace<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         let trace = self.hasher.as_ref().map(TraceHasher::trace);
         let met = self.found.seen.traces.as_ref().zip(trace);
         let new = met.is_none_or(|(traces, trace)| !traces.contains(&trace));
@@ -635,9 +646,26 @@ impl<'a> Ledger<'a> {
     }
 
     /// Checks a final state. Returns the number of `ensures` that it breaks.
+    #[inline]
     fn final_state<E: Execution>(&mut self, program: &E, others: Others<'_>) -> u64 {
+        let mishaps = program.final_mishaps();
+        let broken = if mishaps.is_empty() {
+            0
+        } else {
+            self.final_mishaps(program, mishaps)
+        };
+        let observation = program.observation();
+        if !self.found.seen.observed.contains(&observation) {
+            self.observe(program, observation, others);
+        }
+        broken
+    }
+
+    /// Records the mishaps of a final state. Returns the number of `ensures` that it breaks.
+    #[inline(never)]
+    fn final_mishaps<E: Execution>(&mut self, program: &E, mishaps: Vec<Mishap>) -> u64 {
         let mut broken = 0;
-        for mishap in program.final_mishaps() {
+        for mishap in mishaps {
             if mishap.kind != MishapKind::Failure {
                 self.mishap(program, mishap, FailurePast::Empty, Fingerprint::EMPTY);
                 continue;
@@ -652,15 +680,18 @@ impl<'a> Ledger<'a> {
             }
             self.violated(Kind::Failure);
         }
-        let observation = program.observation();
-        if self.found.seen.observed.insert(observation) {
-            self.shown(program, observation, Vec::new());
-            for (observation, labels) in others() {
-                self.found.seen.observed.insert(observation);
-                self.shown(program, observation, labels);
-            }
-        }
         broken
+    }
+
+    /// Records the observation of a final state that has not been met before.
+    #[inline(never)]
+    fn observe<E: Execution>(&mut self, program: &E, observation: Fingerprint, others: Others<'_>) {
+        self.found.seen.observed.insert(observation);
+        self.shown(program, observation, Vec::new());
+        for (observation, labels) in others() {
+            self.found.seen.observed.insert(observation);
+            self.shown(program, observation, labels);
+        }
     }
 
     /// Keeps the current run, or its image under a permutation, if its final state is one to show.

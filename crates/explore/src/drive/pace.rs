@@ -1,7 +1,7 @@
 //! The interval between two checks of the limits.
 //!
-//! A check takes longer than a fast step. So the interval is a number of steps that doubles as long
-//! as the checks come early enough.
+//! A check takes longer than a fast step. So the interval is a number of steps. It doubles as long
+//! as the checks follow each other quickly, and shrinks when they do not.
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@
 //! and stops all workers at a limit.
 //!
 //! The result depends neither on the number of workers nor on their speed:
-//! - the parts are always the same, and the findings of a part depend on nothing else;
+//! - the parts are always the same, and the findings of a part depend only on the part;
 //! - counts are added, sets are united, and the least schedules are shown. If the search ends as
 //!   soon as the verdict is certain, the schedules come from the *first* part, in the order of the
 //!   tree, that makes it certain: later parts are abandoned, earlier ones are explored to their
@@ -72,15 +72,16 @@ pub struct Workers<'a, E> {
 /// A search in parts: the findings of finished parts, and the remaining parts.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// The search. Its limits apply to one run only, so they may differ between runs.
+    /// The search. Its limits apply to one call of [`run`](Self::run), so they may differ between
+    /// calls.
     pub search: Search<Stateless>,
     /// The findings of the finished parts.
     pub found: Findings,
     /// The remaining parts, in order.
     pub left: Vec<Part>,
     /// A part that takes more steps than this limit is abandoned and stays among the remaining
-    /// parts. The limit applies to each part alone, so it does not depend on the workers which
-    /// parts are abandoned.
+    /// parts. The limit applies to each part alone, so which parts are abandoned does not depend on
+    /// the workers.
     pub most_steps: Option<u64>,
 }
 
@@ -340,7 +341,8 @@ impl Parts {
         all
     }
 
-    /// Merges the results in the order of the parts, as far as needed.
+    /// Merges the results in the order of the parts, up to the part that makes the verdict certain,
+    /// if any.
     fn gather<O>(
         &mut self,
         done: Vec<Option<(Findings, O)>>,
@@ -436,14 +438,14 @@ struct Desk<'a> {
     search: &'a Search<Stateless>,
     budget: Budget<'a>,
     most_steps: Option<u64>,
-    /// The next part to be taken.
+    /// The index of the next part to be taken.
     next: AtomicUsize,
-    /// Parts after this one need not be explored.
+    /// The index of a part that makes the verdict certain: later parts need not be explored.
     last: AtomicUsize,
     stopped: AtomicBool,
     /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
-    /// The limit that has stopped the workers.
+    /// The limit that has stopped the workers; `None` if no limit has.
     bound: Mutex<Option<Bound>>,
     /// One slot for each worker, and one for all finished parts.
     slots: Vec<Slot>,
@@ -518,8 +520,8 @@ impl<'a> Desk<'a> {
         self.budget.passed(self.sum(|slot| &slot.steps), executions)
     }
 
-    /// Returns the limit that leaves nothing for another part, if any. A part without steps may
-    /// count, too: its prefix may be a whole execution.
+    /// Returns the limit that leaves nothing for another part, if any. Even a part without steps of
+    /// its own needs some of the budget: its prefix may be a whole execution.
     fn spent(&self) -> Option<Bound> {
         let steps = self.budget.may_step(self.sum(|slot| &slot.steps));
         let executions = self.budget.may_run(self.sum(|slot| &slot.executions));
@@ -669,7 +671,8 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Takes small blocks of memory of all sizes out of circulation.
+/// Allocates blocks of memory of all small sizes, which the caller holds to keep them from being
+/// reused.
 ///
 /// When a thread frees memory, the allocator later gives it to that thread again, even if another
 /// thread had allocated it. A new thread frees what its parent allocated and passed to it. So small
@@ -692,8 +695,8 @@ impl Search<Stateless> {
 
     /// Explores a program like [`share`](Self::share), with an observer for each part. The
     /// observers of all visited parts are returned with the result, in the order of the parts. If
-    /// the space has no parts, one observer has seen it. The first attempt, and the cutting, use
-    /// `program`.
+    /// the space was not cut into parts, the result has one observer, which has seen the whole
+    /// search. The first attempt, and the cutting, use `program`.
     pub fn share_observed<E, O>(
         &self,
         program: &mut E,

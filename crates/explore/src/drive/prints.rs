@@ -1,4 +1,4 @@
-//! Sets and maps by fingerprint that grow in small steps.
+//! Sets of fingerprints, and maps from fingerprints to values. They grow in small steps.
 //!
 //! Most of them are small, and there may be thousands, one for each part of a search. A few have
 //! millions of entries and must not double their size at once (see [`Table`]).
@@ -9,7 +9,8 @@ use mazurka_core::Fingerprint;
 
 use crate::drive::table::Table;
 
-/// Above this number of entries, a table that grows in small steps is used.
+/// Above this number of entries, `many` is used, a table that grows in small steps, instead of
+/// `few`.
 const FEW: usize = 1 << 14;
 
 /// A map from fingerprints to values; without values, a set.

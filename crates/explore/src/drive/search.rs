@@ -93,10 +93,13 @@ impl<E: Execution> Session<'_, '_, E> {
 pub(crate) struct Start {
     /// The processes that sleep at the start.
     pub asleep: Vec<ProcessId>,
-    /// The width of the sets that is tried first; after the search, the width that was needed.
+    /// How many widths of the sets of events are skipped, because they are known to be too narrow
+    /// (`in_widths!` in `engine.rs`). The search increases this number when a width turns out to be
+    /// too narrow.
     pub width: usize,
     /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,
-    /// Findings that are known to exist: the search ends when all of them are found.
+    /// Findings that are known to exist: the search ends when all of them are found. `None` to
+    /// search everything.
     pub wanted: Option<ExpectedFindings>,
 }

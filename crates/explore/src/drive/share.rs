@@ -44,12 +44,12 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// A step that leads to unexplored states.
 #[derive(Debug)]
 pub(crate) struct Branch {
-    /// The steps before it.
+    /// The steps that lead to the state from which the step is made.
     prefix: Schedule,
-    /// The process that makes it.
+    /// The process that makes the step.
     pub process: ProcessPath,
-    /// The outcomes to try first: another worker has tried the earlier ones. `None` to try all
-    /// outcomes.
+    /// The outcomes to start with, because another worker has tried the earlier ones. `None` to try
+    /// all outcomes.
     pub outcomes: Option<SmallVec<[i64; 1]>>,
 }
 
@@ -98,7 +98,7 @@ impl BranchQueue {
         branch_queue
     }
 
-    /// Whether a worker is waiting and the queue is empty.
+    /// Whether more workers are idle than branches are in the queue.
     #[inline]
     pub fn is_hungry(&self) -> bool {
         self.idle.load(Ordering::Relaxed) > self.offered.load(Ordering::Relaxed)
@@ -116,7 +116,7 @@ impl BranchQueue {
     }
 
     /// Takes a branch; waits for one if necessary. Returns `None` if everything is explored or if
-    /// the search was stopped.
+    /// the search was stopped, and `Some(None)` for the whole program.
     fn take(&self) -> Option<Option<Branch>> {
         self.idle.fetch_add(1, Ordering::SeqCst);
         let mut looks = 0u32;
@@ -205,7 +205,7 @@ struct SharedSearch<'a> {
     visited: &'a Visited,
     branch_queue: BranchQueue,
     slots: Vec<Slot>,
-    /// The limit that has stopped the workers.
+    /// The limit that has stopped the workers; `None` if no limit has.
     bound: Mutex<Option<Bound>>,
     /// Whether a worker has broken off a step because the search no longer waits for steps.
     broken: AtomicBool,
@@ -345,8 +345,8 @@ impl Search<Algorithm> {
         self.share_states_after(FIRST_ATTEMPT, workers, watch)
     }
 
-    /// Explores like `share_states`, after a first attempt by one worker with a limited number of
-    /// steps: most programs are small.
+    /// Explores like `share_states`, after a first attempt by one worker that makes at most
+    /// `first_attempt` steps (0: no attempt): most programs are small.
     pub fn share_states_after<E: Semantics>(
         &self,
         first_attempt: u64,
@@ -376,9 +376,10 @@ impl Search<Algorithm> {
         self.with_runs_of_one(found, &mut program, &budget, watch)
     }
 
-    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may
-    /// have more steps than this limit or if something ends the search early: the findings would
-    /// then depend on timing. If a limit of time or memory or an interrupt ends it, they always do.
+    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may have
+    /// more steps than this limit or if something ends the search early: then the findings would
+    /// depend on timing. They always do if a limit on time or memory, or an interrupt, ends the
+    /// search.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,

@@ -5,7 +5,7 @@
 //! performance with shared hash tables*, FMCAD 2010, describe such a table of fixed size. Wolper,
 //! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse what is lost if only a
 //! part of a state is stored. One compare-and-swap inserts a state, so if several workers meet it
-//! at the same time, exactly one of them finds it new.
+//! at the same time, exactly one of them finds that the state is new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the
@@ -36,7 +36,7 @@ const LEAST: usize = 64;
 /// While all workers pause, every segment of at most this length that is half full grows, too.
 const SHORT: usize = 1 << 11;
 
-/// A part of the fingerprints, one in each slot; 0 marks a free slot.
+/// A part of the table: slots with 64 bits of a fingerprint each; 0 marks a free slot.
 #[repr(align(64))]
 struct Segment {
     /// Changed only by a worker that grows it while all others rest.
@@ -284,7 +284,7 @@ fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
 /// through it alone are missed.
 pub(crate) struct Bits {
     words: Box<[AtomicU64]>,
-    /// Number of set bits.
+    /// Number of bits that are 1.
     set: AtomicU64,
     /// The expected number of new states that counted as known, in units of 2⁻³².
     missed: AtomicU64,
@@ -314,7 +314,8 @@ impl Bits {
         }
     }
 
-    /// Adds a state. Returns whether it is certainly new.
+    /// Adds a state. Returns whether it counts as new: at least one of its bits was 0, so it was
+    /// certainly not added before.
     #[inline]
     pub fn insert(&self, print: Fingerprint) -> bool {
         let bits = print.bits();

@@ -201,6 +201,11 @@ impl<E: Execution> Execution for Suffix<'_, E> {
     }
 
     #[inline(always)]
+    fn interference_claims(&self, process: ProcessId, waits: bool, into: &mut Claims) {
+        self.program.interference_claims(process, waits, into);
+    }
+
+    #[inline(always)]
     fn wait(&self, process: ProcessId) -> Wait {
         self.program.wait(process)
     }

@@ -18,7 +18,7 @@ const PARTS: usize = 128;
 /// Number of slices into which hashes are divided. The number of slices of a part makes its share.
 const SLICES: usize = 4096;
 
-/// A set of entries by hash. All bits of a hash must be well mixed.
+/// A set of entries, which are found by their hashes. All bits of a hash must be well mixed.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     parts: Vec<HashTable<T>>,
@@ -43,8 +43,8 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Returns the part for a hash. It uses neither the lowest bits, which select a slot in the
-    /// part, nor the highest, which are its tags.
+    /// Returns the index of the part for a hash. It is computed from the middle bits: the lowest
+    /// select a slot in the part, and the highest are the tag that a part stores for each entry.
     #[inline]
     fn part(&self, hash: u64) -> usize {
         self.owner[(hash >> 40) as usize % SLICES].into()

@@ -1,4 +1,5 @@
-//! The known seeds and their prefixes.
+//! The known seeds (recorded runs) and their prefixes. A run that would only repeat a known seed
+//! need not be made.
 
 use mazurka_core::{Fingerprint, ProcessId};
 use smallvec::SmallVec;
@@ -10,15 +11,15 @@ use crate::drive::prints::Prints;
 /// comparisons would cost more than the run.
 const MOST_LOOKS: usize = 32;
 
-/// A deviating prefix: for each process of a seed as many labels as `made` says, and then one label
-/// of `process` that is not the recorded one.
+/// A prefix that deviates from a seed: the first `made[i]` labels of each process i of the seed,
+/// and then one label of `process` that is not the recorded one.
 pub(crate) struct Deviation<'a> {
     pub seed: &'a Seed,
     pub made: &'a [u32],
     pub process: ProcessId,
-    /// The fingerprint of the labels of `process`.
+    /// The fingerprint of the labels of `process` in the prefix.
     pub chain: Fingerprint,
-    /// The fingerprint of all labels.
+    /// The fingerprint of all labels of the prefix.
     pub labels: Fingerprint,
 }
 

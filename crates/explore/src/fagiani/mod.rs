@@ -3,9 +3,10 @@
 //!
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020, Algorithm 1, with the seed traces that its
-//! section 8 proposes. A run is recorded. Then all orders of its labels are tried in which every
+//! section 8 proposes. A run is recorded. A *label* describes a step: the path that it takes
+//! through the code, and its claims. All orders of the recorded labels are tried in which every
 //! process keeps its own order. An order that the program can follow, step by step and label by
-//! label, is an executable permutation; one of each class of equivalent permutations is enough.
+//! label, is an executable permutation; of each class of equivalent permutations, one is enough.
 //!
 //! | paper | here |
 //! |---|---|
@@ -19,8 +20,8 @@
 //!
 //! Where it deviates:
 //!
-//! - canon is the true normal form of errata E4, by claimed accesses (E2); [`printed`] has the
-//!   paper's.
+//! - canon is the true normal form (erratum E4 in docs/algorithms.md), computed from the accesses
+//!   that steps claim (erratum E2). [`printed`] has the form that the paper prints.
 //! - The initial values are known, so a prefix keeps its state instead of its path condition, and
 //!   extending it costs a step.
 //! - The search is depth first, with Godefroid's sleep sets: they rule out exactly the runs that
@@ -35,11 +36,11 @@
 //!
 //! # Completeness
 //!
-//! The permutations of one path do not include the executions that take other paths (E6). A step
-//! may be possible but have another label than the recorded one: a condition goes the other way,
-//! `choose` returns another value, or a guard opens that stayed closed. Such a step is run to the
-//! end of some execution, which becomes the next seed. A prefix in which no process can continue
-//! becomes a seed, too.
+//! The permutations of one path do not include the executions that take other paths (erratum E6). A
+//! step may be possible but have another label than the recorded one: a condition goes the other
+//! way, `choose` returns another value, or a guard opens that stayed closed. From such a step, some
+//! execution is run to its end, and becomes a further seed. A prefix in which no process can
+//! continue becomes a seed, too.
 //!
 //! So every trace belongs to exactly one seed and is met once (docs/proofs/fagiani.md). Two parts
 //! of the code rely on that proof:
@@ -80,7 +81,7 @@ pub struct Permutations {
     pub candidates: u64,
     /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Candidates that are equivalent to one met before.
+    /// Candidates that are equivalent to a candidate met before.
     pub duplicates: u64,
     /// Permutations of all labels that the program can follow to an end: one for each trace.
     pub executable: u64,
@@ -107,7 +108,7 @@ pub struct Permuted {
 /// How much to permute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Whether to continue from path to path until all are explored.
+    /// Whether to continue with other paths until all paths are explored.
     pub complete: bool,
     /// Whether to count the paper's classes of the recorded path, too.
     pub printed: bool,
@@ -158,7 +159,7 @@ impl<E: Labelled> Engine<E> for Permute {
     }
 }
 
-/// The role of a prefix.
+/// What the search does with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// It agrees with the seed.
@@ -169,7 +170,7 @@ enum Kind {
     Dead,
 }
 
-/// A prefix.
+/// A prefix on the path of the search.
 #[derive(Debug)]
 struct PrefixNode {
     kind: Kind,
@@ -180,8 +181,8 @@ struct PrefixNode {
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
-    /// Number of processes that must be tried, as far as this is known; the others are examined
-    /// later.
+    /// Number of processes, from the front of the list, that are known to require a trial. Those
+    /// after them are examined when these have been tried.
     due: usize,
     /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
@@ -193,12 +194,12 @@ struct PrefixNode {
 #[derive(Clone, Copy, Debug)]
 struct ProcessToTry {
     process: ProcessId,
-    /// Whether the seed has a label for it.
+    /// Whether the seed has a label for its next step.
     recorded: bool,
     /// Whether it sleeps: its recorded label would lead to a duplicate. Other outcomes of its step
     /// would not.
     asleep: bool,
-    /// Whether its step had the recorded label.
+    /// Whether its step was made and had the recorded label.
     matched: bool,
 }
 
@@ -247,7 +248,7 @@ struct Fagiani {
     made: Vec<u32>,
     /// Whether the driver must not count the current run.
     known: bool,
-    /// Number of runs that are not counted although sleep sets have not cut them.
+    /// Number of runs that are not counted, for another reason than that sleep sets have cut them.
     not_runs: u64,
     counts: Permutations,
     /// Whether some process, in some prefix, claims something else than was recorded in the seed.
@@ -336,9 +337,9 @@ impl Fagiani {
         Some(process)
     }
 
-    /// Returns the next process for a later run, which starts where a permutation deviates. If
-    /// possible, each process repeats its steps in the seed. Then prefixes that later deviate in
-    /// the same way are likely to belong to the new seed.
+    /// Returns the next process for a run other than the first. Such a run starts where a
+    /// permutation deviates. If possible, each process repeats its steps in the seed. Then prefixes
+    /// that later deviate in the same way are likely to belong to the new seed.
     fn following<E: Labelled>(&mut self, program: &E) -> Option<ProcessId> {
         let follow = &mut self.follow;
         while let Some(&process) = self.seed.order.get(follow.at) {
@@ -422,9 +423,10 @@ impl Fagiani {
         self.sleepers.extend(matched.filter(|&z| goes_on(z)));
     }
 
-    /// Whether the search would leave the last prefix, extended by the label of a process to try,
-    /// because of a sleeping process. If the process takes another path than the recorded one
-    /// there, it can also take it after the step of the sleeping process.
+    /// Whether the process to try with this index is idle: if the last prefix is extended by the
+    /// recorded label of the process, the search leaves the result because of a sleeping process.
+    /// Nothing is lost: if the process can take another path than the recorded one there, it can
+    /// also take it after the step of the sleeping process.
     fn is_idle(&mut self, at: usize) -> bool {
         let (Some(node), to_try) = (self.nodes.last(), self.tries[at]) else {
             return false;
@@ -552,7 +554,8 @@ impl Fagiani {
         }
     }
 
-    /// Starts the next seed, at the empty prefix.
+    /// Starts the next seed, or the same one for the second time if claims varied, at the empty
+    /// prefix. Returns false if no seed is left.
     fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
         self.again = self.varies && !self.again;
         self.varies = self.again;

@@ -1,6 +1,6 @@
 //! The permutations of one run as the paper prints them: with the interference of Definition 9 and
-//! the form of Definition 12, which is not canonical (errata E4), so that some classes are counted
-//! more than once.
+//! the normal form of Definition 12. That form is not canonical (erratum E4 in docs/algorithms.md),
+//! so some classes are counted more than once.
 //!
 //! | paper | here |
 //! |---|---|
@@ -32,7 +32,7 @@ pub struct PrintedForms {
     pub candidates: u64,
     /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Candidates whose form was in I already.
+    /// Candidates whose form (Definition 12) was in I already, the set of forms met.
     pub duplicates: u64,
     /// The size of I at the end.
     pub executable: u64,
@@ -66,7 +66,7 @@ fn interfere(one: (ProcessId, &Label), other: (ProcessId, &Label)) -> bool {
         || conflict(&one.1.named, &other.1.named)
 }
 
-/// A form, and the processes to extend it by.
+/// A prefix in its form, and the processes to extend it by.
 #[derive(Debug, Default)]
 struct FormNode {
     tries: SmallVec<[ProcessId; 8]>,
@@ -79,7 +79,8 @@ struct FormNode {
 /// The policy of Algorithm 1 as printed.
 struct Printed {
     seed: Seed,
-    /// The form of the current run: processes and the numbers of their labels.
+    /// The form of the current run, as a sequence of labels: each is a process and the index of the
+    /// label among those of the process.
     word: Vec<(ProcessId, u32)>,
     /// The position at which each label of the current path was inserted.
     places: Vec<usize>,

@@ -13,9 +13,9 @@ use smallvec::SmallVec;
 /// The part of a step that a permutation must repeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
-    /// Fingerprint of its path through the code, its outcomes, its claims and its mishaps.
+    /// Fingerprint of the step's path through the code, its outcomes, its claims and its mishaps.
     pub print: Fingerprint,
-    /// Fingerprint of all labels of its process up to and including it.
+    /// Fingerprint of all labels of the process up to and including this one.
     pub chain: Fingerprint,
     pub claims: Claims,
     /// Its outcomes.
@@ -43,8 +43,9 @@ pub(crate) fn print<E: Labelled>(program: &E, at: usize) -> Fingerprint {
     print
 }
 
-/// The last steps of a process that access a cell and that change it. Each is stored as one more
-/// than its index among the steps of the process; 0 if there is none.
+/// For one cell and one process: the last step that accesses the cell (`read`), and the last one
+/// that changes it (`write`). Each is stored as one more than its index among the steps of the
+/// process; 0 if there is none.
 #[derive(Clone, Copy, Debug)]
 struct LastAccesses {
     process: ProcessId,
@@ -65,9 +66,9 @@ pub(crate) struct Seed {
     /// fingerprints are permutations of each other.
     pub print: Fingerprint,
     /// For each process, one more than the index of its last step whose code location does not
-    /// determine its claims.
+    /// determine its claims; 0 if there is none.
     varies: Vec<u32>,
-    /// For each process, the number of its steps; one more if it waits at the end.
+    /// For each process, the number of its steps, plus one if it waits at the end of the run.
     steps: Vec<u32>,
     /// For each process that waits at the end, the claims of its next step.
     waiting: Vec<Option<Claims>>,

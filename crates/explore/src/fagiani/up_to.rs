@@ -11,7 +11,7 @@ use mazurka_core::{
     ProcessTable, Promises, Status, StepError, Wait,
 };
 
-/// A program that ends where a run ends, for each process.
+/// A program in which each process ends where it ended in a recorded run.
 #[derive(Debug)]
 pub struct UpTo<'p, E> {
     program: &'p mut E,

@@ -1,4 +1,4 @@
-//! Claims of steps, represented by numbers.
+//! Claims of steps, each represented by a number that identifies it.
 //!
 //! A program makes few different claims, and a sleeping process carries its claims from state to
 //! state: a number is cheaper to carry than a list of accesses. Most steps touch one cell; for
@@ -7,8 +7,8 @@
 use mazurka_core::{Access, Claims, Event, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// Marks the number of a claim on zero or several cells. The other bits are an index into the
-/// catalogue.
+/// The bit that is set in the number of claims on no cell or on several cells. The other bits are
+/// an index into the catalogue.
 const LISTED: u32 = 1 << 31;
 
 /// Returns a claim on one cell as a number: twice the cell, plus one unless the step only reads the
@@ -21,7 +21,7 @@ pub(crate) fn single(claims: &[Access]) -> u32 {
     }
 }
 
-/// Returns the number of an access to one cell.
+/// Returns the number that represents a claim on one cell.
 #[inline]
 pub(crate) fn number_of(access: Access) -> u32 {
     2 * access.first + u32::from(access.writes())
@@ -38,9 +38,11 @@ pub(crate) fn is_single(number: u32) -> bool {
 pub(crate) struct Catalogue {
     claims: Vec<Claims>,
     known: FxHashMap<Claims, u32>,
-    /// For each process, the number of its last claims. A look-up compares these first.
+    /// For each process, the number that represents its last claims. A look-up compares these
+    /// claims first.
     last: Vec<u32>,
-    /// For each key of an event's claims, their number, if the key has been met.
+    /// For each `claims_key` of an event, the number that represents the claims, if the key has
+    /// been met.
     keyed: Vec<Option<u32>>,
 }
 
@@ -54,7 +56,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the number of an event's claims. `single` is the result of [`single`] for them.
+    /// Returns the number that represents an event's claims. `single` is the result of [`single`]
+    /// for these claims.
     #[inline]
     pub fn number_of_event(&mut self, event: &Event, single: u32) -> u32 {
         if is_single(single) {
@@ -80,13 +83,14 @@ impl Catalogue {
         number
     }
 
-    /// Returns the claims of a number, or `None` if the number encodes a claim on one cell.
+    /// Returns the claims that a number represents, or `None` if the number encodes a claim on one
+    /// cell.
     #[inline]
     pub fn listed(&self, number: u32) -> Option<&[Access]> {
         (!is_single(number)).then(|| &self.claims[(number & !LISTED) as usize][..])
     }
 
-    /// Returns the number of the claims of a process's step.
+    /// Returns the number that represents the claims of a process's step.
     pub fn number(&mut self, process: ProcessId, claims: &Claims) -> u32 {
         let number = single(claims);
         if is_single(number) {
@@ -105,8 +109,8 @@ impl Catalogue {
         LISTED | *guess
     }
 
-    /// Whether the claims of a number conflict with the claims `with`. `single` is the result of
-    /// [`single`] for `with`.
+    /// Whether the claims that a number represents conflict with the claims `with`. `single` is the
+    /// result of [`single`] for `with`.
     #[inline]
     pub fn conflict(&self, number: u32, single: u32, with: &[Access]) -> bool {
         if is_single(number | single) {

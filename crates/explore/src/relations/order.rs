@@ -77,18 +77,18 @@ pub(crate) struct Order<S> {
 
 /// Adds an event to the sets of the cell that it claims, given by the number of the access.
 #[inline(always)]
-fn insert<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
-    let [written, all] = &mut rivals[number / 2];
+fn insert<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.insert(at);
     written.insert_if(number & 1 == 1, at);
 }
 
-/// Removes an event from the sets of the cell that it claims.
+/// Removes an event from the sets of the cell that it claims, given by the number of the access.
+/// Each set gets a mask of its own: with the same mask for both, the compiler would combine them to
+/// one vector, which causes store-forwarding stalls, because [`insert`] has just set one half.
 #[inline(always)]
-fn remove<S: Set>(rivals: &mut [[S; 2]], number: usize, at: usize) {
-    let [written, all] = &mut rivals[number / 2];
+fn remove<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.remove(at);
-    written.remove(at);
+    written.remove_if(number & 1 == 1, at);
 }
 
 /// Returns the numbers of an access, one for each of its cells.
@@ -263,31 +263,42 @@ impl<S: Set> Order<S> {
         self.threads[process.index()].events.lowest_common(within)
     }
 
-    /// Extends the execution by an event.
+    /// Extends the execution by an event. Returns the number of its claim, if it claims one cell:
+    /// see [`single`].
     #[inline(always)]
-    pub fn push(&mut self, event: &Event) {
+    pub fn push(&mut self, event: &Event) -> u32 {
         match event.claims[..] {
             [access] if event.plain => self.push_plain(event, access),
-            [] if event.touched.is_empty() && event.wait != Wait::Guard => self.push_free(event),
-            _ => self.push_any(event),
+            _ => self.push_rare(event),
         }
+    }
+
+    #[inline(never)]
+    fn push_rare(&mut self, event: &Event) -> u32 {
+        if event.claims.is_empty() && event.touched.is_empty() && event.wait != Wait::Guard {
+            self.push_free(event);
+        } else {
+            self.push_any(event);
+        }
+        single(&event.claims)
     }
 
     /// Adds an event that only reads or writes one cell.
     #[inline(always)]
-    fn push_plain(&mut self, event: &Event, access: Access) {
+    fn push_plain(&mut self, event: &Event, access: Access) -> u32 {
         let single = number_of(access);
         let (at, number) = (self.events.len(), single as usize);
-        if event.process.index() >= self.threads.len() || number / 2 >= self.rivals.len() {
-            self.make_room(event.process, &event.claims);
-        }
-        let thread = &mut self.threads[event.process.index()];
+        let thread = self.threads.get_mut(event.process.index());
+        let (Some(thread), Some(cell)) = (thread, self.rivals.get_mut(number / 2)) else {
+            // The tables have no room yet.
+            return self.push_rare(event);
+        };
+        let candidates = cell[number % 2].clone();
+        insert(cell, number, at);
         let latest = std::mem::replace(&mut thread.latest, at as u32 + 1);
         thread.events.insert(at);
         thread.made += 1;
         let program = self.past_of(latest);
-        let candidates = self.rivals[number / 2][number % 2].clone();
-        insert(&mut self.rivals, number, at);
         let (before, races) = self.last_of(candidates, &program);
         self.events.push(Occurrence {
             firsts: self.firsts_with(&races),
@@ -301,6 +312,7 @@ impl<S: Set> Order<S> {
             guarded: false,
             plain: true,
         });
+        single
     }
 
     /// Adds an event that claims no cell, such as one that waits for the end of a process.
@@ -424,7 +436,7 @@ impl<S: Set> Order<S> {
         } else {
             self.conflicting(claims)
         };
-        self.claim(single, claims, |rivals, number| insert(rivals, number, at));
+        self.claim(single, claims, |cell, number| insert(cell, number, at));
         let (before, mut races) = self.last_of(candidates, &program);
         let mut follows = false;
         if acquires {
@@ -455,13 +467,14 @@ impl<S: Set> Order<S> {
 
     /// Adds or removes an event in the sets of the cells that it claims.
     #[inline(always)]
-    fn claim(&mut self, single: u32, claims: &[Access], change: impl Fn(&mut [[S; 2]], usize)) {
+    fn claim(&mut self, single: u32, claims: &[Access], change: impl Fn(&mut [S; 2], usize)) {
         if is_single(single) {
-            return change(&mut self.rivals, single as usize);
+            let number = single as usize;
+            return change(&mut self.rivals[number / 2], number);
         }
         for &access in claims {
             for number in numbers(access) {
-                change(&mut self.rivals, number);
+                change(&mut self.rivals[number / 2], number);
             }
         }
     }
@@ -505,26 +518,30 @@ impl<S: Set> Order<S> {
     /// one cell.
     #[inline(always)]
     pub fn pop(&mut self, event: &Event) -> u32 {
-        let Some(last) = self.shrink() else {
+        let Some((single, plain)) = self.shrink() else {
             return single(&event.claims);
         };
-        if last.plain {
-            remove(&mut self.rivals, last.single as usize, self.events.len())
+        if plain {
+            let number = single as usize;
+            remove(&mut self.rivals[number / 2], number, self.events.len());
         } else {
-            self.forget(event, last.single)
+            self.forget(event, single);
         }
-        last.single
+        single
     }
 
-    /// Removes the last event from the list and from its process.
+    /// Removes the last event from the list and from its process. Returns the number of its claim,
+    /// and whether it is plain.
     #[inline(always)]
-    fn shrink(&mut self) -> Option<Occurrence<S>> {
-        let last = self.events.pop()?;
+    fn shrink(&mut self) -> Option<(u32, bool)> {
+        let last = self.events.last()?;
+        let (single, plain) = (last.single, last.plain);
         let thread = &mut self.threads[last.process.index()];
-        thread.events.remove(self.events.len());
+        thread.events.remove(self.events.len() - 1);
         thread.made -= 1;
         thread.latest = last.latest;
-        Some(last)
+        self.events.pop();
+        Some((single, plain))
     }
 
     /// Removes an event from the sets of the cells that it claimed and the locks that it acquired,
@@ -532,8 +549,8 @@ impl<S: Set> Order<S> {
     #[inline(never)]
     fn forget(&mut self, event: &Event, single: u32) {
         let at = self.events.len();
-        self.claim(single, &event.claims, |rivals, number| {
-            remove(rivals, number, at);
+        self.claim(single, &event.claims, |cell, number| {
+            remove(cell, number, at)
         });
         self.lock_event(&event.touched, |set| set.remove(at));
         if !event.spawned.is_empty() {
@@ -543,11 +560,9 @@ impl<S: Set> Order<S> {
 
     /// Removes the last step, if it was pushed by [`Order::push_virtual`].
     pub fn pop_virtual(&mut self, claims: &[Access]) {
-        if let Some(last) = self.shrink() {
+        if let Some((single, _)) = self.shrink() {
             let at = self.events.len();
-            self.claim(last.single, claims, |rivals, number| {
-                remove(rivals, number, at);
-            });
+            self.claim(single, claims, |cell, number| remove(cell, number, at));
         }
     }
 

@@ -17,6 +17,12 @@ pub(crate) trait Set: Clone + Default + PartialEq {
         }
     }
     fn remove(&mut self, at: usize);
+    /// Removes a number if the condition holds, without a branch where possible.
+    fn remove_if(&mut self, condition: bool, at: usize) {
+        if condition {
+            self.remove(at);
+        }
+    }
     fn contains(&self, at: usize) -> bool;
     fn add_all(&mut self, other: &Self);
     fn remove_all(&mut self, other: &Self);
@@ -63,6 +69,11 @@ impl<const W: usize> Set for Fixed<W> {
     #[inline]
     fn remove(&mut self, at: usize) {
         self.0[(at / 64) % W] &= !(1 << (at % 64));
+    }
+
+    #[inline]
+    fn remove_if(&mut self, condition: bool, at: usize) {
+        self.0[(at / 64) % W] &= !(u64::from(condition) << (at % 64));
     }
 
     #[inline]

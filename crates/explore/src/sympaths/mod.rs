@@ -13,12 +13,13 @@
 //! | POR_γ | [`Search::arrive`]: of the states with equal paths and pools one stays |
 //!
 //! Where it deviates:
-//! - *The form.* The printed form swaps neighbours until no swap is possible, which is not
-//!   canonical (errata E5); `Paper` implements it. `Canonical` keeps the events in the order in
-//!   which they happened, gives each a fingerprint of all earlier events that it depends on, and
-//!   adds the fingerprints up. Paths are equivalent if and only if their sums are equal.
+//! - *The form.* The form of a path is the same for all paths that count as equivalent. The printed
+//!   form swaps neighbours until no swap is possible, which is not canonical (erratum E5 in
+//!   docs/algorithms.md); `Paper` implements it. `Canonical` keeps the events in the order in which
+//!   they happened, gives each a fingerprint of all earlier events that it depends on, and adds the
+//!   fingerprints up. Paths are equivalent if and only if their sums are equal.
 //! - *Order.* The search is breadth first, level by level, because merging within the configuration
-//!   requires that (errata E10). Equal states are on one level, because equal paths and pools took
+//!   requires that (erratum E10). Equal states are on one level, because equal paths and pools took
 //!   equally many steps. Without reduction the search is depth first: nothing is merged, so the
 //!   order does not matter, and only the path is kept.
 //! - *Pruning.* In a breadth-first search, suppose that a state with the same path was expanded
@@ -73,8 +74,8 @@ pub trait Audience<E> {
 
 /// Runs that lead to a finding.
 pub trait LeadsHere {
-    /// Returns a run that makes the events of the path in the order of its form. Steps that leave
-    /// no event are left out.
+    /// Returns a run that makes the events of the path in the order of the path's form. Steps that
+    /// leave no event are left out.
     fn schedule(&self) -> Schedule;
 
     /// Returns the run as it was made, step by step.
@@ -107,11 +108,13 @@ impl<E: Symbolic> LeadsHere for CurrentPath<'_, E> {
 pub struct SymbolicFindings {
     /// Number of symbolic states at the end.
     pub states: u64,
-    /// Number of these states in which a process waits for ever.
+    /// Number of states at the end in which a process waits for ever.
     pub deadlocks: u64,
-    /// Number of these states that have a failed process, or are final and break a claim.
+    /// Number of states at the end that have a failed process, or are final and break a claim about
+    /// final states.
     pub failures: u64,
-    /// Number of states with a false `assume`, which are not counted among the others.
+    /// Number of states at the end with a false `assume`. The three numbers above do not include
+    /// these.
     pub discarded: u64,
     /// Number of applications of SCHEDULE.
     pub steps: u64,
@@ -133,8 +136,8 @@ pub struct SymbolicFindings {
 pub struct SymbolicSearch {
     /// Which states are merged.
     pub reduction: Reduction,
-    /// Whether the state after the last step of a process is dropped while other processes can make
-    /// a step (prefix pruning).
+    /// Whether the state after the last step of a process is dropped if that step leaves no event
+    /// and another process is certain to make a step (prefix pruning).
     pub pruned: bool,
     /// The limits of the search.
     pub limits: Limits,
@@ -330,7 +333,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         }
     }
 
-    /// Adds a successor to the next level, unless an equal state is in it.
+    /// Adds a successor to the next level, unless an equal state is in it. A final state is
+    /// recorded instead.
     fn arrive(&mut self, before: &Path, next: &mut Level<E>) {
         let path = self.extended(before);
         self.mishaps(&path);
@@ -354,8 +358,9 @@ impl<E: Symbolic> Search<'_, '_, E> {
         })
     }
 
-    /// Whether the last step left no event and its process has nothing left to do. Then the process
-    /// may wait until all other processes have made their steps.
+    /// Whether the last step left no event and its process has nothing left to do. Then the state
+    /// is dropped if another process is certain to make a step (*Pruning* in the head of this
+    /// file).
     fn is_covered(&self) -> bool {
         let last = self.program.events().last();
         let ended = |event: &Event| self.program.status(event.process) == Status::Ended;
@@ -568,7 +573,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let index = |at: usize| indices.get(at).copied().flatten();
         let touched = event.touched.iter().enumerate();
         let touched = touched.map(|(at, &access)| (access, index(at)));
-        // A cell beyond those of a state represents an invariant that the step has evaluated.
+        // A claimed cell whose index is beyond the cells of a state represents an invariant that
+        // the step has evaluated.
         let cells = self.program.cells() as u32;
         let claims = event.claims.iter();
         let watched = claims.filter(|claim| claim.first >= cells);
@@ -662,8 +668,8 @@ impl<E: Symbolic> Search<'_, '_, E> {
         path
     }
 
-    /// Definition 4, with spawns and joins (errata E9), and with array elements that the path
-    /// condition keeps apart.
+    /// Whether two events are independent: Definition 4, with spawns and joins (erratum E9), and
+    /// with array elements that the path condition keeps apart.
     fn independent(&self, one: &PastEvent, other: &PastEvent) -> bool {
         let orders = |a: &PastEvent, b: &PastEvent| {
             a.spawned.contains(&b.process) || a.joined.contains(&b.process)

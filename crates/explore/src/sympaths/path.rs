@@ -1,5 +1,6 @@
 //! Paths of symbolic states, and the steps that lead to them: lists that share their beginnings.
-//! The *form* of a path is its normal form (see the head of `sympaths`).
+//! The *form* of a path is its normal form: equivalent paths have the same form (see
+//! `sympaths/mod.rs`).
 
 use std::rc::Rc;
 
@@ -29,7 +30,7 @@ impl PastEvent {
 #[derive(Debug)]
 pub(super) struct PathLink {
     pub(super) event: Rc<PastEvent>,
-    /// Fingerprint of the event and of all earlier events that it depends on.
+    /// Fingerprint of the event and of all earlier events on which it depends.
     pub(super) past: Fingerprint,
     /// Whether one of these events has a false `assume`.
     pub(super) discarded: bool,

@@ -2,15 +2,15 @@
 //!
 //! Thesis, sections 4.7 and 5.5 (Fig. 5.7). A set is given by a clock: the last event of each
 //! process, which represents itself and all of its causes. The set is a configuration if no two of
-//! its events take the same condition and, in the contextual net, the order imposed by reads has no
-//! cycle. (A reader comes before the event that takes the condition it read: the asymmetric
-//! conflict ↗.)
+//! its events take the same condition (`net.rs` defines conditions, replicated and contextual nets)
+//! and, in the contextual net, the order imposed by reads has no cycle. (A reader comes before the
+//! event that takes the condition it read: the asymmetric conflict ↗.)
 //!
 //! In a replicated net a reader and a taker of the same condition are in conflict unless the read
 //! is a cause of the write. Each event stores, for each condition that it takes, the number of its
 //! causes that read this condition. If the set contains more readers of the condition, there is a
-//! conflict. In the contextual net more readers are no conflict, but only with them a cycle is
-//! possible: without them, causality alone orders the set.
+//! conflict. In the contextual net such readers are not in conflict with the taker, but they may
+//! cause a cycle. Without them no cycle is possible, because causality alone orders the set.
 
 use super::net::{NONE, Net, NetKind};
 
@@ -34,7 +34,8 @@ pub(crate) struct Examiner {
     fired: Vec<u32>,
     /// The events of the current set; those of a process in reverse order.
     events: Vec<u32>,
-    /// For each process, the index in `sorted` of its first event and of its next one.
+    /// For each process, a slice of `sorted` with its events that have not fired: start and end.
+    /// The events are in reverse order, so the next one to fire is the last of the slice.
     heads: Vec<(u32, u32)>,
     sorted: Vec<u32>,
 }
@@ -140,8 +141,8 @@ impl Examiner {
         debug_assert!(possible, "a schedule for what cannot happen");
     }
 
-    /// Fires the collected events, those of each process in order. Returns false if some cannot be
-    /// fired.
+    /// Fires the collected events, the events of each process in their order. Returns false if some
+    /// cannot be fired.
     fn order(&mut self, net: &Net, clock: &[u32], fire: &mut dyn FnMut(u32)) -> bool {
         self.sorted.clear();
         self.heads.clear();
@@ -180,8 +181,8 @@ impl Examiner {
         true
     }
 
-    /// Whether the conditions of an event are marked, and no event of the set must still read a
-    /// condition that it takes.
+    /// Whether the conditions of an event are marked, and no event of the set that has not fired
+    /// reads a condition that this event takes.
     fn can_fire(&mut self, net: &Net, event: u32) -> bool {
         let there =
             |fired: &[u32], event: u32| event == NONE || fired[event as usize] == self.round;

@@ -1,13 +1,13 @@
 //! Finds deadlocks in the net, without running the program.
 //!
 //! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks that are never
-//! released, guards and joins. In a deadlock each process has ended or is at a closed extension.
-//! The search takes a closed extension, and decides where the process stops that it waits for. Then
-//! it decides where the process stops that this second one waits for, and so on. The decisions must
-//! be reachable together, and the conditions that processes wait for must not change. So the search
-//! finds a cycle of locks by following it: the holder of a lock cannot go beyond the point where it
-//! releases the lock. When the cycle is closed, the other processes are followed to all the states
-//! where they can stop.
+//! released, guards and joins. In a deadlock each process has ended or is at a closed extension,
+//! that is, at a next step that is not possible. The search takes a closed extension and finds the
+//! process that it waits for. It decides where that process stops, then where the process stops
+//! that this one waits for, and so on. The decisions must be reachable together, and the conditions
+//! that processes wait for must not change. So the search finds a cycle of locks by following it:
+//! the holder of a lock cannot go beyond the point where it releases the lock. When the cycle is
+//! closed, the other processes are followed to all the states where they can stop.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -34,13 +34,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::configuration::Examiner;
 use super::net::{NONE, Net, Phase, Place};
 
-/// Returns the threads at which processes wait after some events, in their order.
+/// Returns the threads at which the processes `waiting` wait after some events, in the order of
+/// `waiting`.
 pub(crate) fn stuck(net: &Net, events: &[u32], waiting: &[ProcessId]) -> Vec<u32> {
     let made = |event: u32| {
         let node = net.event(event);
         node.thread..node.thread + node.thread_count
     };
-    // The threads of the initial processes come before those of events.
+    // The threads of the initial processes come before the threads that events make.
     let first = net.events.first().map(|event| event.thread);
     let first = 0..first.unwrap_or(net.threads.len() as u32);
     let mut now: FxHashMap<ProcessId, u32> = FxHashMap::default();
@@ -97,7 +98,7 @@ pub(crate) fn search(
 #[derive(Clone, Debug)]
 struct Position {
     clock: Vec<u32>,
-    /// Conditions that a process waits to change, which must therefore not change.
+    /// Conditions that must not change, because a process waits until they do.
     kept: Vec<u32>,
     /// For each process, the thread at which it stops; `NONE` if not decided.
     decided: Vec<u32>,
@@ -109,7 +110,8 @@ struct Search<'a> {
     net: &'a Net,
     examiner: &'a mut Examiner,
     hunter: &'a mut dyn Hunter,
-    /// For each thread, the events that continue it, as ranges of a list.
+    /// For each thread, the events that continue it: the start of each thread's range, and the list
+    /// of events.
     children: (Vec<u32>, Vec<u32>),
     /// For each process, the threads at which it starts.
     births: Vec<Vec<u32>>,
@@ -117,7 +119,8 @@ struct Search<'a> {
     reported: FxHashSet<Vec<u32>>,
 }
 
-/// Returns the events of each thread: the start of each range, and the list.
+/// Returns the events that continue each thread: the start of each thread's range, and the list of
+/// events.
 fn children(net: &Net) -> (Vec<u32>, Vec<u32>) {
     let thread = |event: u32| net.extension(net.event(event).extension).thread as usize;
     let mut starts = vec![0; net.threads.len() + 1];
@@ -171,7 +174,7 @@ impl Search<'_> {
         self.possible(at)
     }
 
-    /// Whether all decisions are possible at once.
+    /// Whether all decisions are possible together.
     fn possible(&mut self, at: &Position) -> bool {
         let stopped = at.decided.iter().enumerate().all(|(process, &thread)| {
             thread == NONE || {

@@ -28,7 +28,7 @@ pub struct Arcs {
     pub reads: Vec<usize>,
     /// The conditions that it makes.
     pub makes: Vec<usize>,
-    /// Whether a stateful net stops at this event.
+    /// Whether a stateful net stops at this event, because its state was reached before.
     pub terminal: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Drawing {
     pub conditions: Vec<Drawn>,
     /// The events, in the order in which they were found.
     pub events: Vec<Arcs>,
-    /// The conditions where processes wait, for some deadlocks.
+    /// For some deadlocks, the conditions at which processes wait.
     pub deadlocks: Vec<Vec<usize>>,
 }
 
@@ -73,9 +73,11 @@ struct NetDrawer<'a> {
     drawing: Drawing,
     /// For each thread, its condition.
     threads: Vec<usize>,
-    /// For each condition, the conditions that represent it: none, one, or one for each process.
+    /// For each condition of the net, the drawn conditions that represent it: none, one, or one for
+    /// each process.
     cells: Vec<Vec<usize>>,
-    /// For each event, the copies that its reads made, each with the condition that was read.
+    /// For each event, the copies that its reads made: the condition of the net that was read, and
+    /// the drawn condition.
     copies: Vec<Vec<(u32, usize)>>,
 }
 

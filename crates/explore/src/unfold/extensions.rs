@@ -1,10 +1,10 @@
 //! Possible extensions, found from the conditions next to known ones.
 //!
-//! Thesis, chapter 4 and section 5.6. An extension is a marking of the places that the next step of
-//! a thread claims, reached by a configuration that contains the thread. All extensions are kept,
-//! even those where the step is not possible (a held lock, a closed guard), because others are
-//! found through them. So locks need no *alternative* conditions and no list of threads without
-//! events.
+//! Thesis (GLOSSARY.md), chapter 4 and section 5.6. `net.rs` defines the parts of a net. An
+//! extension is a marking of the places that the next step of a thread claims, reached by a
+//! configuration that contains the thread. All extensions are kept, even those where the step is
+//! not possible (a held lock, a closed guard), because other extensions are found through them. So
+//! locks need no *alternative* conditions and no list of threads without events.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -21,15 +21,15 @@
 //! first, then the rest of C one by one. Every marking in between is an extension of t, and each is
 //! equal to the previous one or one edge away from it. So all extensions of t can be reached from
 //! the marking after ⌈t⌉, and a new thread follows all edges from there (Theorems 2 to 5). If e is
-//! a new event, it is the last event of every configuration that contains it, so the extensions
-//! that it adds are one edge away from those known without it (Lemma 5). In the contextual net it
-//! is the last event only by causality: conditions that it reads may have been taken since. So in
-//! that net only the conditions that it takes must be present.
+//! a new event, it is the last event of every configuration that contains it, so each extension
+//! that e makes possible is one edge away from an extension known without e (Lemma 5). In the
+//! contextual net e is the last event only by causality: conditions that it reads may have been
+//! taken since. So in that net only the conditions that it takes must be present.
 //!
 //! A step may join some processes on one path, and not on another
-//! ([`Execution::joins`](mazurka_core::Execution::joins)). It depends on the ends of those that it
-//! really joins. So the extension with the fewest causes represents all extensions that agree in
-//! the places that the step touches ([`Builder::resolve`]).
+//! ([`Execution::joins`](mazurka_core::Execution::joins)). It depends only on the ends of the
+//! processes that it really joins. So the extension with the fewest causes represents all
+//! extensions that agree in the places that the step touches ([`Builder::resolve`]).
 
 use std::ops::ControlFlow;
 
@@ -45,7 +45,7 @@ use super::numbers::Numbers;
 /// each with its own clock. It may break off the growth.
 pub(crate) type GrowthWatch<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 
-/// The next step of a process, as an execution reports it.
+/// The next step of a process, as the program reports it.
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub process: ProcessId,
@@ -77,9 +77,9 @@ impl ObservedEffects {
     }
 }
 
-/// The first conditions through which an extension or an event with many conditions meets others. A
-/// step that claims a whole array meets another such step through every element, and only the first
-/// meeting counts.
+/// For an extension or an event with many conditions: the first condition through which it meets
+/// each other extension or event. A step that claims a whole array meets another such step through
+/// every element, and only the meeting through the first of these counts.
 struct Meetings(Option<FxHashMap<u32, Option<u32>>>);
 
 /// Up to this number of conditions, trying each is faster.
@@ -111,9 +111,9 @@ impl Meetings {
 pub(crate) struct Builder {
     pub net: Net,
     pub examiner: Examiner,
-    /// Extensions that no test has covered.
+    /// Extensions that no test has covered and that are not known to be closed.
     pub pending: Vec<u32>,
-    /// Processes that were started by others; a join can wait only for these.
+    /// Processes that were started by other processes; a join can wait only for these.
     children: FxHashSet<ProcessId>,
     /// Whether outcomes are sides of conditions over inputs: then the processes that a step joins
     /// may depend on them.
@@ -391,8 +391,8 @@ impl Builder {
         threads.try_for_each(|thread| self.grow(thread, look))
     }
 
-    /// Returns the event with these effects, if the net has it, and the extension that it belongs
-    /// to.
+    /// Returns the extension that represents `extension` for these effects, and the event with
+    /// these effects, if the net has it.
     pub fn find_event(&mut self, extension: u32, done: &ObservedEffects) -> (u32, Option<u32>) {
         let extension = self.resolve(extension, &done.joined);
         let mut events = self.net.events_of(extension);
@@ -401,7 +401,8 @@ impl Builder {
         (extension, known)
     }
 
-    /// Adds an event for the effects of a step, unless the net has it. Returns whether it is new.
+    /// Adds an event for the effects of a step, unless the net has it. Returns the event, and
+    /// whether it is new.
     pub fn insert(&mut self, extension: u32, done: &ObservedEffects) -> (u32, bool) {
         let (extension, known) = self.find_event(extension, done);
         if let Some(event) = known {

@@ -3,8 +3,8 @@
 //! In the contextual net such a configuration need not be a maximal set of events: it may lack a
 //! read that could have happened earlier but no longer can.
 //!
-//! No paper. Every configuration is visited once, so this is useful only for small nets, to check
-//! that they represent the right executions.
+//! This search follows no paper. It visits every configuration once, so it is useful only for small
+//! nets. Tests use it to check that nets represent the right executions.
 
 use rustc_hash::FxHashSet;
 

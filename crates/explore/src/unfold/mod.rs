@@ -1,8 +1,8 @@
 //! Unfolding: fewer tests than traces.
 //!
 //! Thesis, chapters 3 to 5. The other explorers walk a tree of runs and run each trace. Here the
-//! runs together build a net that contains every reachable local state of every process once. The
-//! net contains all traces, although few of them have been run.
+//! runs (*tests*) together build a net that contains every reachable local state of every process
+//! once (`net.rs`). The net contains all traces, although few of them have been run.
 
 mod configuration;
 mod deadlocks;
@@ -45,7 +45,8 @@ pub struct Unfolding {
     builder: Builder,
     processes: ProcessTable,
     stateful: Option<Stateful>,
-    /// The findings of the tests. Executions are tests, events are those of the net.
+    /// The findings of the tests. In the counts, executions are tests, and events are those of the
+    /// net.
     pub found: Findings,
 }
 
@@ -138,7 +139,7 @@ impl Unfolding {
         self.builder.net.events.len()
     }
 
-    /// For a stateful net: returns the numbers of local states and of steps of its model.
+    /// For a stateful net: returns how many local states and how many steps its model has.
     pub fn model(&self) -> Option<(usize, usize)> {
         self.stateful.as_ref().map(|stateful| stateful.model)
     }
@@ -219,7 +220,8 @@ impl Unfolding {
         ControlFlow::Continue((schedule, answer.markings))
     }
 
-    /// Returns the net and the subject of a question, for a translation into a formula.
+    /// Returns the net, with the values and lines that a question is about, for a translation into
+    /// a formula.
     pub fn structure<E: Execution, Q: Question<E>>(
         &mut self,
         program: &mut E,

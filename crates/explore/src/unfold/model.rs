@@ -4,8 +4,8 @@
 //! Thesis, sections 7.2 and 7.3. A process is in a *local state*, a variable in a *valuation*; both
 //! are represented by numbers. The effect of a step depends on the local state and on the
 //! valuations that it reads before it writes them. So a step that was observed once is known
-//! wherever these are the same, whatever else has happened. A write leads to the same valuation
-//! each time, and a free lock always has the same valuation.
+//! wherever these are the same, whatever else has happened. A known step that writes a variable
+//! leads to the same valuation each time, and a free lock always has the same valuation.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -36,29 +36,31 @@ use super::numbers::Numbers;
 use super::session::{done, joined, next};
 use crate::algorithms::naive::next_outcomes;
 
-/// The ending of a process that has not ended: see [`Model::ending`].
+/// The number that stands for "has not ended" where the ending of a process is asked for: see
+/// [`Model::ending`].
 pub(crate) const NOT_ENDED: u32 = 0;
 
 /// A step that a test has made.
 #[derive(Clone, Debug)]
 pub(crate) struct Learned {
-    /// The cells that it read, and their valuations.
+    /// The cells that the step read, each with its valuation.
     reads: Vec<(u32, u32)>,
     /// The locks that must be free.
     needs: Vec<u32>,
-    /// The processes that it joined, and their endings.
+    /// The processes that it joined, each with its ending.
     joined: Vec<(ProcessId, u32)>,
     /// For a step that changed nothing because its guard was closed: the processes that it may
-    /// join, and their endings.
+    /// join, each with its ending.
     ends: Vec<(ProcessId, u32)>,
-    /// The cells that it wrote, and their new valuations, in the order of the cells.
+    /// The cells that it wrote, each with its new valuation, in the order of the cells.
     writes: Vec<(u32, u32)>,
-    /// Whether its outcomes are the first possible ones.
+    /// Whether its outcomes are the first possible ones in some state in which the step was made.
     first: bool,
-    /// The outcomes to try after those of this step, if any.
+    /// The outcomes of the same step that come next in the order of trial, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
     pub done: ObservedEffects,
-    /// The local states of the process and of the processes that it starts.
+    /// The local states after the step: that of the process, then those of the processes that it
+    /// starts.
     pub locals: Vec<u32>,
     pub fails: bool,
 }
@@ -71,7 +73,8 @@ impl Learned {
     }
 }
 
-/// A local state: the next step of its process, and the known effects of that step.
+/// A local state: the next step of its process, and the steps that tests have made from it, as
+/// indices into [`Model`]'s `steps`.
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
     pub next: Next,
@@ -137,13 +140,13 @@ pub(crate) struct Model {
     /// The valuations of held locks, by lock and holder.
     held: FxHashMap<(u32, ProcessId), u32>,
     valuations: u32,
-    /// Local states whose next step is not possible, with the valuations of all cells that it
-    /// claims.
+    /// Cases in which the next step is known to be impossible: a local state, with the valuations
+    /// of all cells that its next step claims.
     closed: rustc_hash::FxHashSet<(u32, Vec<u32>)>,
 }
 
 impl Model {
-    /// Creates a model that knows only the initial state.
+    /// Adds the local states of the initial processes to an empty model. Returns the initial state.
     pub fn start<E: Execution>(&mut self, program: &E) -> Marking {
         self.results = program.ends_with_results();
         let mut marking = Marking::default();
@@ -170,7 +173,7 @@ impl Model {
         self.locals.len() as u32 - 1
     }
 
-    /// Returns the numbers of local states and of steps.
+    /// Returns how many local states and how many steps are known.
     pub fn size(&self) -> (usize, usize) {
         (self.locals.len(), self.steps.len())
     }
@@ -216,8 +219,8 @@ impl Model {
             && ends.all(|&(process, how)| ending(process) == how)
     }
 
-    /// Returns the known step from a local state with these outcomes, given the valuations of the
-    /// cells and the endings of the processes.
+    /// Returns the known step from a local state with these outcomes, if there is one and it is
+    /// possible, given the valuations of the cells and the endings of the processes.
     pub fn with_outcomes(
         &self,
         local: u32,
@@ -280,7 +283,8 @@ impl Model {
     }
 
     /// Learns the last step of a program. It was made in this marking, which is updated. `first`
-    /// says whether its outcomes are the first ones that it can have there.
+    /// says whether its outcomes are the first ones that it can have there. Returns the index of
+    /// the step in the model.
     pub fn learn<E: Execution>(
         &mut self,
         program: &E,

@@ -26,9 +26,9 @@ pub(crate) struct ModelNet {
 /// The meaning of a place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum PlaceOf {
-    /// A local state, by number.
+    /// A local state, by its index in the model.
     Local(u32),
-    /// A cell with a valuation.
+    /// A cell, and its valuation.
     Cell(u32, u32),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Labels<'a> {
     pub valuations: &'a [u32],
     /// For each thread, its local state.
     pub locals: &'a [u32],
-    /// For each event, its label.
+    /// For each event, its label, and its layer, which is not used here.
     pub labels: &'a [(u32, u32)],
 }
 

@@ -1,11 +1,11 @@
 //! Occurrence nets in arenas: numbers instead of pointers, and no allocation per node.
 //!
-//! Thesis, sections 3.3 and 5.3. Both nets are stored as the contextual one: a place (a variable,
-//! an element, a lock) has one condition for each event that wrote it, and a reader does not
-//! consume it. Place replication differs only in the identity of events. With it, a write takes the
-//! copy of every process, so a write after a read and the same write without the read are two
-//! events; in the contextual net they are one event. So the copies need not be stored, only counted
-//! ([`Net::count_conditions`]).
+//! Thesis, sections 3.3 and 5.3. Replicated and contextual nets are both stored as contextual ones:
+//! a *place* (a variable, an element, a lock) has an initial *condition* and one for each event
+//! that wrote it, and a reader does not consume a condition. Place replication differs only in the
+//! identity of events. With replication, a write takes the copy of every process, so a write after
+//! a read and the same write without the read are two events; in the contextual net they are one
+//! event. So the copies need not be stored, only counted ([`Net::count_conditions`]).
 //!
 //! | thesis | here |
 //! |---|---|
@@ -19,13 +19,14 @@
 //!
 //! An [`Extension`] stays in the net after it has become an event.
 //!
-//! Deviations. An event touches the places that its step *claims* (errata E2), any number of them:
-//! a guard is a read of its variables, and an atomic block is one event with all of its accesses.
-//! This is correct because dependence is defined by claims, too: two steps are dependent exactly if
-//! they share a condition that one of them takes. So the maximal configurations are the traces. A
-//! held lock has a condition too, instead of none, so that every place is always marked and locks
-//! need no rules of their own. The end of a process that was started by another one is a place,
-//! which its last event writes and a join reads.
+//! Deviations. An event touches the places that its step *claims* (erratum E2 in
+//! docs/algorithms.md), and there may be any number of them: a guard is a read of its variables,
+//! and an atomic block is one event with all of its accesses. This is correct because dependence is
+//! defined by claims, too: two steps are dependent exactly if they share a condition that one of
+//! them takes. So the maximal configurations are the traces. A held lock has a condition too, while
+//! in the thesis it has none. So every place is always marked, and locks need no rules of their
+//! own. The end of a process that was started by another one is a place, which its last event
+//! writes and a join reads.
 
 use hashbrown::HashTable;
 use mazurka_core::{Access, AccessKind, ProcessId, Status, Wait};
@@ -33,7 +34,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::hash::Hasher;
 
-/// The index that means no node.
+/// The index that means no node. It also ends every list of nodes.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Which net to build.
@@ -100,7 +101,7 @@ impl std::str::FromStr for NetKind {
     }
 }
 
-/// The subject of a condition.
+/// The place of a condition: what the condition is a state of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// A cell of shared memory, a lock, or the cell of an invariant.
@@ -115,7 +116,8 @@ pub(crate) struct Condition {
     pub place: u32,
     /// The event that wrote it; `NONE` for initial conditions.
     pub producer: u32,
-    /// Whether a lock is held, or whether a process has ended.
+    /// For a lock: whether it is held. For the end of a process: whether the process has ended.
+    /// Otherwise false.
     pub set: bool,
     /// The extensions that take or read it, as a list of [`Group`]s.
     pub uses: u32,
@@ -141,7 +143,8 @@ pub(crate) struct Thread {
     pub process: ProcessId,
     /// Its last event; `NONE` before its first.
     pub last: u32,
-    /// That event, or the one that started the process; `NONE` for processes of the initial state.
+    /// Its last event or, before its first, the event that started the process; `NONE` for a
+    /// process of the initial state that has made no step.
     pub origin: u32,
     /// The claims of its next step, as an index into [`Net::claims`].
     pub claims: u32,
@@ -185,7 +188,8 @@ pub(crate) struct Extension {
     /// Length of its clock.
     pub width: u32,
     pub phase: Phase,
-    /// Its events, as a list through [`EventNode::next`]; the most recently added is first.
+    /// Its events, as a list through [`EventNode::next`]; the most recently added is first. For an
+    /// [alias](Phase::Alias): the extension that represents it.
     pub events: u32,
     /// The next extension of the thread.
     pub next: u32,
@@ -201,7 +205,7 @@ pub(crate) struct Input {
     pub owner: u32,
     /// For an event that takes the condition: the number of its causes that read it.
     pub reads: u32,
-    /// The next use of the condition.
+    /// The next arc from the same condition in the same group.
     pub next: u32,
 }
 
@@ -209,7 +213,7 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventNode {
     pub process: ProcessId,
-    /// The previous event of the same process.
+    /// The previous event of the same process, or [`NONE`].
     pub parent: u32,
     /// Number of events of its process up to and including this one.
     pub depth: u32,
@@ -218,10 +222,11 @@ pub(crate) struct EventNode {
     /// Index of its first arc in [`Net::arcs`].
     pub inputs: u32,
     pub input_count: u32,
-    /// Its conditions, one for each input that it takes, in the same order.
+    /// Index of its first condition. It makes one for each input that it takes, in the same order.
     pub outputs: u32,
     pub output_count: u32,
-    /// Its thread, followed by the threads of the processes that it starts.
+    /// Index of the thread of its process after it. The threads of the processes that it starts
+    /// follow.
     pub thread: u32,
     pub thread_count: u32,
     /// Index of its first outcome in [`Net::outcomes`].
@@ -239,7 +244,7 @@ pub(crate) struct Net {
     by_place: FxHashMap<Place, u32>,
     /// For each place, its initial condition.
     pub initial: Vec<u32>,
-    /// Whether a place is a lock.
+    /// For each place, whether it is a lock.
     locks: Vec<bool>,
     pub conditions: Vec<Condition>,
     pub threads: Vec<Thread>,
@@ -346,7 +351,7 @@ impl Net {
         set(into, node.process, event);
     }
 
-    /// Returns the number of a place; adds the place with its initial condition if it is new.
+    /// Returns the index of a place; adds the place with its initial condition if it is new.
     pub fn place(&mut self, place: Place) -> u32 {
         if let Some(&known) = self.by_place.get(&place) {
             return known;
@@ -360,7 +365,7 @@ impl Net {
         number
     }
 
-    /// Returns the number of a place, if a step has claimed it.
+    /// Returns the index of a place, if a step has claimed the place.
     pub fn known_place(&self, place: Place) -> Option<u32> {
         self.by_place.get(&place).copied()
     }
@@ -395,7 +400,8 @@ impl Net {
         (self.groups.len() as u32 - 1, NONE)
     }
 
-    /// Returns the number of a list of claims, over cells and the ends of some processes.
+    /// Returns the index in [`Net::claims`] of claims on the cells of some accesses and on the ends
+    /// of some processes; adds the list if it is new.
     pub fn list(&mut self, claims: &[Access], ends: &[ProcessId]) -> u32 {
         let mut list: SmallVec<[Claimed; 8]> = SmallVec::new();
         for access in claims {
@@ -436,7 +442,7 @@ impl Net {
         self.locks[place as usize]
     }
 
-    /// Returns the event of the same process at this depth that is the event itself or one of its
+    /// Returns the event of the same process with this depth: the event itself, or one of its
     /// causes.
     #[inline]
     fn ancestor(&self, mut event: u32, depth: u32) -> u32 {
@@ -646,7 +652,7 @@ impl Net {
     }
 }
 
-/// Sets the entry of a process.
+/// Sets the entry of a process in a clock.
 pub(crate) fn set(clock: &mut Vec<u32>, process: ProcessId, event: u32) {
     if clock.len() <= process.index() {
         clock.resize(process.index() + 1, NONE);

@@ -1,7 +1,7 @@
-//! Sets of numbers: of cells, or of conditions.
+//! Sets of `u32` numbers, which identify cells or conditions.
 //!
-//! No paper. Most steps touch a few cells, for which a list is the fastest set. A step that touches
-//! all elements of a large array would take quadratic time with a list.
+//! Most steps touch a few cells, for which a list is the fastest set. A step that touches all
+//! elements of a large array would take quadratic time with a list.
 
 use rustc_hash::FxHashSet;
 

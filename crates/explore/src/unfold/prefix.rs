@@ -50,7 +50,7 @@ struct Rank {
 /// The additional results of a stateful net.
 #[derive(Debug, Default)]
 pub(crate) struct Stateful {
-    /// Numbers of local states and of steps of its model.
+    /// How many local states and how many steps the model has.
     pub model: (usize, usize),
     /// The model as a Petri net.
     pub model_net: ModelNet,
@@ -70,10 +70,10 @@ pub(crate) struct Prefix<'a, 'w, E> {
     valuations: Vec<u32>,
     /// For each thread, its local state.
     locals: Vec<u32>,
-    /// For each event, its label and its layer.
+    /// For each event, its label and its layer (see [`Rank`]).
     labels: Vec<(u32, u32)>,
-    /// The label of each transition: a local state, with the valuations of the cells that its step
-    /// claims.
+    /// The label of each transition of the model. A transition is given by a local state and the
+    /// valuations of the cells that its step claims.
     known_labels: FxHashMap<(u32, Vec<u32>), u32>,
     /// Failing steps that a test has confirmed.
     shown: FxHashSet<u32>,

@@ -4,13 +4,14 @@
 //! treated like a step that reads its variables and the locations of its processes. Only the
 //! markings of these variables and locations are enumerated, in the same way as the extensions of a
 //! thread (`extensions.rs` explains why all are found), and the property is evaluated once for each
-//! marking. The rest of the net matters only through the causes.
+//! marking. The rest of the net matters only in so far as it contains the causes of these markings.
 //!
 //! With inputs (section 3.5) a marking is reachable if some inputs satisfy the path constraint of
 //! its causes, and the property must hold for some of these inputs. A marking represents all
-//! configurations that have it. The causes of the marking are the smallest of these. All others
-//! have more events, and so at least the same constraints: it is enough to look at the causes. If
-//! the constraints contradict each other, no later marking is reachable either.
+//! configurations that lead to it. The smallest of these consists of the causes of the marking.
+//! Every larger one has the same events and more, and so at least the same constraints. So it is
+//! enough to look at the causes. If the constraints contradict each other, no later marking is
+//! reachable either.
 //!
 //! A question about deadlocks is evaluated in each deadlock of the net (`deadlocks.rs`).
 //!
@@ -29,7 +30,7 @@ use super::deadlocks::{self, Hunter};
 use super::net::{Group, NONE, Net, NetKind, Phase, Place};
 use crate::drive::driver::End;
 
-/// A property of states: its subject, and whether it holds.
+/// A property of states: what it reads, and whether it holds.
 pub trait Question<E> {
     /// The content of a cell: a number, or a term over inputs.
     type Value: Copy + Default;
@@ -64,8 +65,8 @@ pub trait Question<E> {
     fn holds(&self, program: &E, values: &[Self::Value], lines: &[Option<usize>]) -> bool;
 }
 
-/// A net and the subject of a question, for a translation into a formula. Events, conditions and
-/// threads are numbers.
+/// A net, with the values and lines that a question is about, for a translation into a formula.
+/// Events, conditions and threads are represented by their indices.
 #[derive(Clone, Debug, Default)]
 pub struct Structure<V> {
     /// Whether reads do not consume conditions. Then an order of the events must be found.
@@ -84,8 +85,8 @@ pub struct Structure<V> {
     /// In a replicated net, pairs of an event that reads a condition and an event that takes it,
     /// unless the first is a cause of the second. The events of a pair exclude each other.
     pub conflicts: Vec<(usize, usize)>,
-    /// For each event with decisions about inputs, the conditions over inputs that it adds to the
-    /// path ([`Question::conditions`]).
+    /// For each event that decides about inputs: its index, and the conditions over inputs that it
+    /// adds to the path ([`Question::conditions`]).
     pub constraints: Vec<(usize, Vec<V>)>,
     /// For each cell of the question: its conditions, the events that make them, and their values.
     /// If no step claims the cell, it has one entry, without a condition, with its initial value.
@@ -102,16 +103,18 @@ pub struct Structure<V> {
 /// that has ended.
 pub type Stops = Option<Vec<Vec<(usize, Option<usize>)>>>;
 
-/// A condition, the event that makes it, and the value of its cell.
+/// A condition, the event that makes it, and the value of its cell. No condition: no step claims
+/// the cell. No event: the condition is an initial one.
 pub type Valued<V> = (Option<usize>, Option<usize>, V);
 
-/// A thread, the event that makes it, and the line of its next step.
+/// A thread, the event that makes it (`None`: it exists initially), and the line of its next step
+/// (`None`: it has no next step).
 pub type Placed = (usize, Option<usize>, Option<usize>);
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// The configuration after which the property holds.
+    /// The clock of a configuration after which the property holds; `None` if there is none.
     pub clock: Option<Vec<u32>>,
     /// Number of markings examined.
     pub markings: u64,
@@ -128,15 +131,15 @@ struct PropertyMarking {
 /// The part of a net that a property is about.
 pub(crate) struct Slice<'a, V> {
     net: &'a Net,
-    /// For each cell, its place, if some step claims it, and its initial value.
+    /// For each cell of the question, its place, if some step claims it, and its initial value.
     cells: Vec<(Option<u32>, V)>,
-    /// For each process, its number, if it exists in one of the test executions.
+    /// For each process of the question, its identifier, if it exists in one of the tests.
     processes: Vec<Option<ProcessId>>,
     /// For each condition of these places, its value.
     values: Vec<V>,
     /// For each thread of these processes, its line.
     lines: Vec<Option<usize>>,
-    /// For each thread, the events that continue it.
+    /// For each thread of these processes, the events that continue it.
     followers: Vec<Vec<u32>>,
     /// The events that start one of the processes.
     births: Vec<u32>,
@@ -230,8 +233,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         let there = self.bring(examiner, *program, net.past(node.extension))
             && program.step(node.process, net.chosen(event)).is_ok();
         if !there && program.has_conditions() {
-            // The solver found values on this path before and finds none now. So it has given up,
-            // and the caller adds a bound for its undecided query.
+            // The solver found values on this path before and finds no values now. So it has given
+            // up, and the caller adds a bound for the query that the solver did not decide.
             return ControlFlow::Continue(());
         }
         assert!(there, "a schedule of the net cannot be followed");

@@ -1,6 +1,6 @@
 //! A program under test: its limits, its findings, and queries about its processes and steps.
 //!
-//! No paper. All nets use the program in this way, however they choose tests.
+//! All kinds of nets use the program in this way, however they choose tests.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -33,7 +33,8 @@ pub(crate) struct Session<'a, 'w, E> {
     observer: &'a mut dyn Observer<E>,
     budget: Budget<'a>,
     pace: Pace,
-    /// Whether a limit was reached and the findings so far are being run.
+    /// Whether a limit was reached, and only the findings so far are run again to show them. Limits
+    /// are not checked then.
     over: bool,
 }
 
@@ -140,7 +141,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
     }
 
     /// Returns the clocks of the deadlocked executions that a net represents. If a limit is
-    /// reached, returns a few of those found before; they may still be run.
+    /// reached, returns a few of the executions found before. The caller may still run these.
     pub fn deadlocks(&mut self, builder: &mut Builder) -> Vec<Vec<u32>> {
         let mut hunt = Hunt {
             budget: self.budget,

@@ -2,9 +2,10 @@
 //!
 //! Thesis, section 3.5. A program with inputs runs over symbolic values, and the side that a
 //! condition takes is an outcome of a step ([`Execution::has_conditions`]). So an extension has a
-//! branch event for each side, and the outcomes of the event are its constraint. The path
-//! constraint of a target is that of its causes: if the program rejects their schedule, no inputs
-//! satisfy it. Larger runs have only more constraints, so the target is unreachable.
+//! branch event for each side, and the outcomes of an event are the constraint that it adds to the
+//! path. The path constraint of an extension is that of its causes: if the program rejects a
+//! schedule of the causes, no inputs satisfy the constraint. Longer runs only have more
+//! constraints, so no test can reach the extension.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -14,9 +15,10 @@
 //! An extension with an unsatisfiable path constraint is [`Phase::Impossible`]; an infeasible side
 //! is not an outcome of the program.
 //!
-//! Deviation: a test also covers extensions in passing, after more decisions than those of their
-//! causes. A side that is infeasible there may be feasible elsewhere. So only a run of the causes
-//! alone shows whether all sides have been taken ([`Tester::look_at_sides`]).
+//! Deviation: a test also covers extensions in passing. Then it has made more decisions than the
+//! causes of the extension, so a side that is infeasible there may be feasible in another test. So
+//! only a run of the causes alone shows whether all sides have been taken
+//! ([`Tester::look_at_sides`]).
 
 use std::ops::ControlFlow;
 

@@ -116,8 +116,9 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         ledger.has_failed(*program, at)
     }
 
-    /// Returns the sides of a step after some others, for programs with inputs. The program is run,
-    /// because it knows the path constraint; this does not count as a test.
+    /// Returns the feasible sides of the next step of a process after some steps, for programs with
+    /// inputs. The program is run, because it knows the path constraint. This run does not count as
+    /// a test.
     pub fn sides<'s>(
         &mut self,
         steps: impl Iterator<Item = (ProcessId, &'s [i64])>,

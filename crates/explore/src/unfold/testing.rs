@@ -3,9 +3,9 @@
 //! Thesis, Fig. 3.11 and 5.5. A test runs a schedule to an extension that no test has covered,
 //! makes its step, and continues until no process can make a step. It prefers steps that no test
 //! has made. If there are none, it searches for a path to another uncovered extension (section
-//! 3.9). All its steps become part of the net, and the net shows which extensions are not covered.
-//! So every test covers an event that no earlier test has covered: there are never more tests than
-//! traces.
+//! 3.9). All steps of the test become part of the net, and the net shows which extensions are not
+//! covered. So every test covers an event that no earlier test has covered: there are never more
+//! tests than traces.
 //!
 //! | thesis | here |
 //! |---|---|
@@ -43,13 +43,13 @@ pub(crate) struct Tester<'a, 'w, E> {
     /// Whether outcomes are sides of conditions over inputs.
     conditional: bool,
     pub(super) random: Random,
-    /// Outcomes to try next, for extensions whose step chooses. With conditions over inputs the
-    /// list is empty, and an entry means that sides may be left.
+    /// For extensions whose step chooses: the outcomes to try next. With conditions over inputs the
+    /// list of outcomes is empty, and an entry means only that sides may be left.
     pub(super) chances: FxHashMap<u32, SmallVec<[i64; 1]>>,
     /// Extensions of which a test has covered a side in passing, so that it is unknown whether
     /// other sides are left.
     pub(super) passed: Vec<u32>,
-    /// The events of the program's current run.
+    /// The events of the net that the program's current run consists of.
     pub(super) run: Vec<u32>,
     /// For each place, its condition.
     marking: Vec<u32>,
@@ -205,7 +205,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Whether some step of an extension may not be covered by a test yet.
+    /// Whether some outcome of an extension's step may not be covered by a test yet.
     fn open(&self, extension: u32) -> bool {
         match self.builder.net.extension(extension).phase {
             Phase::Pending => true,
@@ -244,7 +244,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         if self.step(target, true)? {
             self.continue_run()
         } else {
-            // The step has no feasible sides left.
+            // No feasible side of the step is left.
             ControlFlow::Continue(())
         }
     }
@@ -484,7 +484,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 look_further = path.is_some();
                 if let Some(path) = path {
                     for event in path {
-                        // With inputs, the path may turn out to be infeasible from here.
+                        // With inputs, the rest of `path` may turn out to be infeasible after this
+                        // event.
                         look_further = self.step_again(event)?;
                         if !look_further {
                             break;
@@ -497,8 +498,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Returns known events that lead from here to another extension that no test has covered. Only
-    /// a few extensions are examined: another test costs less than examining all.
+    /// Returns known events that lead from the end of the current run to another extension that no
+    /// test has covered. Only a few extensions are examined: another test costs less than examining
+    /// all.
     fn path_to_another(&mut self) -> Option<Vec<u32>> {
         let mut here = Vec::new();
         for &event in &self.run {
@@ -597,7 +599,8 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         }
     }
 
-    /// Makes the step of a known event. Returns false if no inputs lead through it here.
+    /// Makes the step of a known event. Returns false if the event is infeasible for all inputs
+    /// that follow the current run.
     pub(super) fn step_again(&mut self, event: u32) -> ControlFlow<Bound, bool> {
         let process = self.builder.net.event(event).process;
         let outcomes = self.builder.net.chosen(event);

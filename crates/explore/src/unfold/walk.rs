@@ -14,8 +14,9 @@
 //! | EXTENDMODEL | [`TestedModel::test`] |
 //! | sleep sets (section 8.3.3) | `asleep` |
 //!
-//! Deviations. There is no first random test: the initial state requires one anyway. A test is run
-//! for each process whose step is not known, not for the state as a whole, so fewer tests are run.
+//! Deviations. There is no first random test, because the search runs a test in the initial state
+//! in any case. A test is run for each process whose step is not known, not for the state as a
+//! whole, so fewer tests are run.
 //!
 //! Sleep sets are those of Godefroid (LNCS 1032, 1996, chapter 5) for a search that knows the
 //! states it has visited. They save steps but no states. For each state the search stores the
@@ -44,14 +45,15 @@ use crate::relations::catalogue::conflict;
 pub struct Walked {
     /// Number of states visited.
     pub states: u64,
-    /// Numbers of local states and of steps of the model.
+    /// How many local states and how many steps the model has.
     pub model: (usize, usize),
-    /// The findings. Executions are tests, events are steps between states, deadlocks are states.
+    /// The findings. In the counts, executions are tests, events are steps between states, and
+    /// deadlocks are deadlocked states.
     pub found: Findings,
 }
 
-/// Processes that need not be run from a state: the runs that start with their steps are explored
-/// elsewhere.
+/// Processes that sleep in a state, that is, need not be run from it: the runs that start with
+/// their steps are explored elsewhere.
 type Asleep = SmallVec<[ProcessId; 2]>;
 
 /// A state on the current path, and the remaining steps from it, grouped by process.

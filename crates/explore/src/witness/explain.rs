@@ -1,11 +1,11 @@
 //! Explains a violation by orders of steps.
 //!
-//! A step is named by its process and its number in that process. Take a run that shows a
-//! violation, and pairs a < b of its steps, each of two processes. The explanation is a smallest
-//! set C of such pairs with two properties: some complete run has these steps in these orders, and
-//! every such run shows the violation. Runs that an `assume` discards do not count. A failure that
-//! does not depend on the `assume` is still a failure, but if all complete runs are discarded, it
-//! has no explanation.
+//! A step is named by its process and its index among the steps of that process. Take a run that
+//! shows a violation, and pairs a < b of its steps, each of two processes. The explanation is a
+//! smallest set C of such pairs with two properties: some complete run has these steps in these
+//! orders, and every such run shows the violation. Runs that an `assume` discards do not count. A
+//! failure that does not depend on the `assume` is still a failure, but if all complete runs are
+//! discarded, it has no explanation.
 //!
 //! Runs need not be examined one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
@@ -34,6 +34,8 @@ use crate::{Algorithm, past_is_discarded};
 const MOST_STEPS: u64 = 20_000;
 const MOST_TRACES: u64 = 1_500;
 const MOST_TIME: Duration = Duration::from_millis(250);
+/// A longer run cuts the search, which then explains nothing.
+const MOST_STEPS_OF_A_RUN: u64 = 1_000;
 
 /// Limit on the number of steps of the run that are considered.
 const MOST_EVENTS: usize = 24;
@@ -78,7 +80,7 @@ pub struct Explained {
     pub shown: u64,
 }
 
-/// A step: its process, and its number among the steps of that process.
+/// A step: its process, and its index, from 1, among the steps of that process.
 type StepName = (ProcessId, u32);
 
 /// Returns the names of the steps of a run, in order.
@@ -92,7 +94,7 @@ fn names(run: &[Event]) -> Vec<StepName> {
     run.iter().map(name).collect()
 }
 
-/// The steps of the run in another trace.
+/// A trace of the program, restricted to the steps of the run that is explained.
 struct Trace {
     /// For each step of the run, whether the trace has it.
     has: Vec<bool>,
@@ -106,7 +108,7 @@ struct Traces<'a> {
     steps: &'a [StepName],
     /// The traces without the violation.
     opposed: Vec<Trace>,
-    /// The traces that show it.
+    /// The traces that show the violation.
     showing: Vec<Trace>,
 }
 
@@ -212,6 +214,7 @@ pub fn explain<E: Semantics>(
     let search = Search {
         algorithm: Algorithm::Optimal,
         limits: Limits {
+            depth: Some(MOST_STEPS_OF_A_RUN),
             steps: Some(MOST_STEPS),
             executions: Some(MOST_TRACES),
             time: Some(MOST_TIME),

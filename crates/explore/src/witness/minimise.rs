@@ -15,8 +15,8 @@ use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches}
 /// Number of steps to spend on each of the three transformations: some hundredths of a second.
 const EFFORT: u64 = 60_000;
 
-/// Returns a run that shows the same violation, no longer than this one and with no more switches
-/// between processes. The program must have met the processes of the schedule.
+/// Returns a run that shows the same violation, is not longer, and has no more switches between
+/// processes. The program must have met the processes of the schedule.
 pub fn minimise<E: Execution>(
     program: &mut E,
     schedule: &Schedule,

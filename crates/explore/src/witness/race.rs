@@ -1,8 +1,10 @@
-//! The two racing steps of a violation: in the other order the violation does not occur.
+//! Finds the two racing steps of a violation: if they came in the other order, the violation would
+//! not occur.
 //!
-//! In a deadlock of locks, these are the acquisitions that the waiting processes wait for.
-//! Otherwise the conflicting pairs of steps are tried, the last one first: the run is made again
-//! with the two steps in the other order, and the pair is taken if the violation is gone.
+//! In a deadlock of locks, these are the steps that acquired the locks for which the waiting
+//! processes wait. Otherwise the conflicting pairs of steps are tried, the last one first: the run
+//! is made again with the two steps in the other order, and the pair is taken if the violation is
+//! gone.
 
 use std::collections::HashMap;
 
@@ -129,7 +131,8 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
     let between = |k: &usize| order.before(earlier, *k) && order.before(*k, later);
     let mut inner = (earlier + 1..later).filter(between);
     match (locks, data) {
-        // The process that acquired the lock first releases it in between.
+        // Between the two acquisitions in happens-before come only steps of the process that
+        // acquired the lock first, with its release.
         (true, _) => inner.all(|k| run[k].process == one.process),
         (false, true) => inner.next().is_none(),
         (false, false) => false,

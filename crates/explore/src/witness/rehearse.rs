@@ -43,11 +43,12 @@ pub enum Violation {
     Failure(u32),
     /// These processes wait for ever.
     Deadlock(Vec<ProcessId>),
-    /// The run is final, and its observation differs from this observation.
+    /// The run is final, and its observation (a fingerprint of the observed variables) differs from
+    /// this one.
     Otherwise(Fingerprint),
 }
 
-/// A violation that no step shows, for runs that must not stop before their end.
+/// A violation that no step shows. It is passed for runs that must not stop before their end.
 pub(crate) const NO_FAILURE: Violation = Violation::Deadlock(Vec::new());
 
 /// A program for trying runs, with a budget of steps. The budget counts steps, not seconds, so that

@@ -6,8 +6,9 @@
 //! engine may have met a longer run first.
 //!
 //! The work is bounded by a number of steps, not by time, so the result is deterministic. A state
-//! is stored as the step that led to it. The states of one depth are visited in the order of their
-//! runs, so most of the steps to the next state have been made already.
+//! is stored as the step that led to it. The states of one depth are visited in the order of the
+//! runs that lead to them, so two runs in a row mostly begin with the same steps, which are not
+//! made again.
 
 use mazurka_core::{Fingerprint, ProcessId, Schedule, Semantics, Status, with_status};
 use rustc_hash::FxHashSet;
@@ -57,7 +58,7 @@ struct BreadthFirst<'a, E> {
 }
 
 impl<E: Semantics> BreadthFirst<'_, E> {
-    /// Visits the states of each depth in turn.
+    /// Visits all states of one depth, then all states of the next depth, and so on.
     fn run(&mut self, most: usize, holds: &mut dyn FnMut(&E) -> bool) -> Option<Schedule> {
         if self.is_new() && self.counts() && holds(self.program) {
             return Some(self.schedule());

@@ -1,8 +1,9 @@
 //! The explorers work on programs whose states cannot be saved, only reached again by running them:
 //! closures over shared cells, as coroutines.
 //!
-//! Nothing here can be cloned or undone. Going back creates fresh cells and closures and repeats
-//! the steps. By the contract of `Execution`, the explorers do not notice this.
+//! Neither a closure nor a cell can be cloned or set back. To go back, the program here creates
+//! fresh cells and closures and repeats the steps. By the contract of `Execution`, the explorers do
+//! not notice this.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -15,7 +16,8 @@ use mazurka_core::{
 };
 use mazurka_explore::{Engine, Findings, Goal, Method, Sample, Search, Stateless};
 
-/// Reports the next access to the scheduler, and waits until it is scheduled.
+/// Reports the next access of a thread to the scheduler, and waits until the scheduler lets the
+/// thread make it.
 struct Turn<'a>(&'a Yielder<(), Access>);
 
 /// A shared variable or a lock. A lock is held if its value is 1.
@@ -375,7 +377,7 @@ fn samples() {
     for (found, again) in draw(5).iter().zip(draw(5)) {
         assert_eq!(found.bounds, [Bound::Sampled(60)]);
         assert_eq!(found.counts.executions, 60);
-        // The two orders without a deadlock, and the deadlock.
+        // The three traces: each thread first, and the deadlock.
         assert_eq!((found.counts.traces, found.counts.deadlocks), (Some(3), 1));
         assert_eq!(found.counts, again.counts);
         assert_eq!(found.deadlock, again.deadlock);
@@ -426,7 +428,8 @@ fn runs_that_are_cut() {
         });
         vec![reader, writer]
     }
-    // The reader has seen 0 from no times up to as often as there is room for.
+    // The traces differ in how often the reader has seen 0: from never up to as often as the depth
+    // allows.
     for (locks, depth, traces) in [(false, 2, 1), (false, 7, 6), (true, 6, 1), (true, 14, 3)] {
         let build = |cells: &[Shared]| build(cells, locks);
         for algorithm in engines() {

@@ -115,7 +115,8 @@ fn explains(
     })
 }
 
-/// Whether there is a good order that contains all ended operations, and possibly others.
+/// Whether `order` can be continued to a good order that contains all operations in `ended`, and
+/// possibly operations that have not ended.
 fn some_order(
     ordered: &OrderedHistory,
     ended: &[OperationId],

@@ -90,8 +90,8 @@ pub(super) enum Target<'a, 's> {
     Assigned(&'a ast::Expr<'s>),
 }
 
-/// Whether a value is an update of an atomic variable, such as `x.fetch_add(1)`. An update may not
-/// stand inside a larger expression: it is a statement of its own.
+/// Whether a value is an update of an atomic variable, such as `x.fetch_add(1)`. An update must not
+/// be part of a larger expression: it is a separate statement.
 pub(super) fn is_update(expr: &ast::Expr<'_>) -> bool {
     match &expr.kind {
         ast::ExprKind::Operation { operation, .. } => {

@@ -39,11 +39,11 @@ pub(super) struct BodyChecker<'c, 's> {
     pub in_procedure: bool,
     /// Statements that follow the current one in the same step.
     pub after: Vec<Stmt>,
-    /// The locals whose type is a range.
+    /// The locals whose type is a range, with this range. The upper bound is exclusive.
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs the body.
     pub current: CurrentProcess,
-    /// The operation of an object whose body is checked, if it is one.
+    /// If the body is that of an operation of an object, this operation.
     pub operation: Option<CurrentOperation>,
 }
 
@@ -243,6 +243,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
     }
 
     /// Binds a name. It may hide a shared variable or a local of an outer scope, but nothing else.
+    /// The parameter of a process may not hide a shared variable either.
     fn bind(&mut self, name: Name<'s>, meaning: Meaning) {
         let scope = self.scope;
         let local = self.locals.get(name.text);
@@ -325,7 +326,8 @@ impl<'c, 's> BodyChecker<'c, 's> {
         }
     }
 
-    /// Returns the meaning of a name, if it is known.
+    /// Returns the meaning of a name, if it is a local, a shared variable or a constant array.
+    /// Reports nothing.
     pub(super) fn peek(&self, name: Name<'s>) -> Option<Meaning> {
         if let Some(binding) = self.locals.get(name.text) {
             return Some(binding.meaning);

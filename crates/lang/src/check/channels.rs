@@ -1,9 +1,9 @@
 //! Channels: `chan c[4]: T`, `chan c[..]: T`, `c ! e`, `c ? x`, `len(c)`.
 //!
 //! A channel is lowered to two shared variables: the number of waiting messages, and an array with
-//! a slot for each message, the oldest first. A receive takes the first message and moves each
-//! other message one slot forward. So two states with the same waiting messages are equal, whatever
-//! was received before.
+//! a slot for each message, the oldest first (for messages of a `struct` type, an array for each
+//! field). A receive takes the first message and moves each other message one slot forward. So two
+//! states with the same waiting messages are equal, whatever was received before.
 //!
 //! A channel without a capacity has a limit instead. The search does not follow a run beyond a send
 //! that exceeds the limit (`Program::limits`), and the verdict says so.

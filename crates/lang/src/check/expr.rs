@@ -38,7 +38,8 @@ impl<'s> BodyChecker<'_, 's> {
         self.expr(expr, Choices::NotIn(place))
     }
 
-    /// Checks a value of a given type. `None`: any type, because of an earlier mistake.
+    /// Checks a value of a given type. `None` means that the type is unknown because of an earlier
+    /// mistake.
     pub(super) fn value_of_type(&mut self, expr: &ast::Expr<'s>, ty: Option<Type>) -> Expr {
         let typed = self.value(expr);
         match ty {
@@ -514,7 +515,7 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Joins two operands by an operator; `span`: the place of the whole expression.
+    /// Joins two operands by an operator. `span` is the place of the whole expression.
     fn binary(&mut self, operator: Operator, left: Typed, right: Typed, span: Span) -> Typed {
         let Operator { op, at } = operator;
         match op {

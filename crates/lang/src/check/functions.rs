@@ -15,11 +15,11 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{Atomicity, Expr, ExprKind, Type};
 use crate::syntax::ast::{self, Function, Name};
 
-/// The deepest nesting of function calls. It limits the depth of expressions, which are walked
+/// Limit on the nesting of function calls. It limits the depth of expressions, which are walked
 /// recursively.
 const MAX_CALLS: usize = 32;
 
-/// The greatest depth of an expanded expression, so that no recursive walk overflows the stack.
+/// Limit on the depth of an expanded expression, so that no recursive walk overflows the stack.
 const MAX_DEPTH: usize = 256;
 
 /// A function.
@@ -194,7 +194,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Refuses an argument that reads shared variables and is used more than once, if each read is
-    /// a step of its own.
+    /// a separate step.
     pub(super) fn refuse_repeated_reads(&mut self, value: &Expr, uses: u32) {
         let splits = self.c.program.atomicity == Atomicity::Access && !self.whole;
         if uses < 2 || !splits {

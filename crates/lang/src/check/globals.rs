@@ -15,7 +15,7 @@ use crate::syntax::ast::{File, Init, Item, Name, PropertyKind, TypeExpr};
 use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The most fields of a `struct`, including those of nested ones.
+/// Limit on the number of fields of a `struct`, including those of nested ones.
 const MAX_FIELDS: usize = 4096;
 
 impl<'s> Checker<'s> {

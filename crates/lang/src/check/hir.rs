@@ -97,8 +97,8 @@ pub struct Program {
     pub refinement: Option<Refinement>,
     /// Properties that all runs must have.
     pub temporal: Vec<TemporalProperty>,
-    /// The conditions of temporal properties, by number: over shared variables and over `watched`
-    /// locals, which they name by their index there.
+    /// The conditions of temporal properties, which refer to them by index. A condition is over
+    /// shared variables and over the locals in `watched`, each named by its index there.
     pub conditions: Vec<Expr>,
     /// The locals of processes that temporal properties mention.
     pub watched: Vec<LocalOf>,
@@ -121,17 +121,17 @@ pub struct Program {
     /// Labels show their text.
     pub expanded: FxHashSet<Span>,
     /// The places of statements that the checker has lowered, such as `acquire(s)`. Labels show
-    /// their text, and conditions in them are not stated by the file.
+    /// their text. The conditions in the lowered code come from the checker, not from the file.
     pub lowered: FxHashSet<Span>,
     /// The places of `print` statements, each lowered to an assertion that holds and has a message.
     pub prints: FxHashSet<Span>,
-    /// The labelled statements.
+    /// The place of each labelled statement, by its label.
     pub labels: FxHashMap<String, Span>,
-    /// The places of the alternatives of `select`: their conditions, with the statement of the same
-    /// step. The test at this place decides whether the alternative is chosen.
+    /// The places of the alternatives of `select`. Each place spans the condition and the statement
+    /// of the same step. A test at such a place decides whether the alternative is chosen.
     pub alternatives: FxHashSet<Span>,
-    /// Whether there are objects that identify processes by number, such as reader–writer locks. A
-    /// copy of a process in a formula has no number, so `prove` refuses formulas about such a
+    /// Whether there are objects that identify processes by index, such as reader–writer locks. A
+    /// copy of a process in a formula has no index, so `prove` refuses formulas about such a
     /// program.
     pub tells_processes_apart: bool,
     /// The arrays that are split into copies, in a program made for exploration
@@ -156,7 +156,7 @@ pub struct Program {
 pub struct ChannelEnd {
     /// The number of waiting messages.
     pub count: VarId,
-    /// The greatest number of waiting messages.
+    /// Limit on the number of waiting messages.
     pub capacity: u32,
     /// Whether it is the sending end.
     pub sends: bool,
@@ -288,8 +288,8 @@ pub struct Var {
     /// Whether it belongs to a synchronisation object. Such variables and locks are not compared
     /// for determinism.
     pub object: bool,
-    /// For a variable of an object: whether it says which processes hold the object. Otherwise it
-    /// says which processes wait for the object.
+    /// For an object's variable with a flag for each process: whether the flags say which processes
+    /// hold the object. If not, they say which processes wait for it. False for other variables.
     pub holds: bool,
     /// The number of elements, if it is an array.
     pub len: Option<u32>,
@@ -492,7 +492,7 @@ pub enum StmtKind {
     While {
         /// The test.
         test: Expr,
-        /// The greatest number of iterations, and the hidden local that counts them.
+        /// Limit on the number of iterations, and the hidden local that counts them.
         bound: Option<(i64, LocalId)>,
         /// Conditions that a proof may assume whenever the process is at the test; runs ignore
         /// them.

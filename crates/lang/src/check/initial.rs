@@ -126,7 +126,8 @@ struct FlatConstant {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Returns the sizes of the dimensions of an array. `outer` is the number of such arrays.
+    /// Returns the sizes of the dimensions of an array. `outer` is the number of such arrays, and
+    /// `shared` says whether they are shared.
     pub(super) fn dims(
         &mut self,
         sizes: &[ast::Expr<'s>],

@@ -56,19 +56,20 @@ pub use ordered::OrderedAccess;
 pub use settings::Setting;
 pub use unknowns::Unknowns;
 
-/// The most elements of all shared arrays together.
+/// Limit on the number of elements of all shared arrays together.
 const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// The most processes that exist from the start.
+/// Limit on the number of processes that exist from the start.
 const MAX_PROCESSES: u64 = 4096;
 
-/// The most statements and expressions of an expanded program.
+/// Limit on the number of statements and expressions of an expanded program.
 const MAX_SIZE: usize = 1 << 21;
 
-/// The greatest size of a file, so that places in it fit a [`Span`] with room to spare.
+/// Limit on the size of a file, so that places in it fit a [`Span`] with room to spare.
 const MAX_SOURCE: usize = 1 << 28;
 
-/// The most comparisons of names in the search for similar names, over the whole file.
+/// Limit on the number of comparisons of names in the search for similar names, over the whole
+/// file.
 const HINT_BUDGET: usize = 200_000;
 
 /// Parses and checks a program. `settings` give values to constants and variables.
@@ -118,7 +119,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
 enum ConstantValue {
     Int(i128),
     Bool(bool),
-    /// A member of an `enum`.
+    /// A member of an `enum`: the index of the `enum`, and the index of the member.
     Member(u16, i64),
 }
 

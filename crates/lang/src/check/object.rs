@@ -38,7 +38,7 @@ pub struct Operation {
     pub name: String,
     /// The types of its parameters.
     pub params: Vec<Type>,
-    /// The type of its result.
+    /// The type of its result, if it returns one.
     pub result: Option<Type>,
     /// The place of its name, parameters and result.
     pub head: Span,
@@ -58,7 +58,8 @@ pub struct LinearCall {
 pub struct Specification {
     /// The program.
     pub program: Box<Program>,
-    /// The variable that holds the number of the call: an array with one element.
+    /// The variable that holds the index of the call in [`Linearizable::calls`]: an array with one
+    /// element.
     pub called: VarId,
     /// The variable for the result.
     pub result: VarId,

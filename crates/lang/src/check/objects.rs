@@ -20,6 +20,7 @@ use crate::syntax::ast::{self, File, Item, Name, ObjectKind};
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub kind: LoweredKind,
+    /// The number of dimensions of the array; 0 for a single object.
     pub dims: usize,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Channel {
     pub count: VarId,
     /// The messages.
     pub payload: Payload,
-    /// The greatest number of waiting messages.
+    /// Limit on the number of waiting messages.
     pub places: u32,
     /// Whether `places` is only a limit of the exploration, so that sends never wait.
     pub unbounded: bool,
@@ -85,9 +86,10 @@ impl LoweredKind {
 /// The kind of messages of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload {
-    /// Single values, in this array.
+    /// Single values: the array that holds the messages, and their type.
     Value(VarId, Type),
-    /// Values of a `struct` type, in this array of it.
+    /// Values of a `struct` type: the index of the `struct`, and the index of the record (an array
+    /// of it) that holds the messages.
     Struct(u32, u32),
 }
 
@@ -96,9 +98,9 @@ pub(super) enum Payload {
 pub(super) enum CurrentProcess {
     /// Unknown: a property, or a spawned process.
     Unknown,
-    /// The process with this number.
+    /// The process with this index.
     Process(i64),
-    /// The caller of this procedure: its number is in a hidden parameter.
+    /// The process that calls this procedure. The index of the process is in this hidden parameter.
     Caller(u32, LocalId),
 }
 
@@ -110,7 +112,7 @@ pub(super) struct Processes {
     pub count: u32,
     /// The `enum` type of variables that hold a process or the value "none".
     pub ty: u16,
-    /// For each procedure, whether it needs the number of its process.
+    /// For each procedure, whether it needs the index of its process.
     need_number: Vec<bool>,
 }
 
@@ -339,14 +341,14 @@ impl<'s> Checker<'s> {
         Some(id)
     }
 
-    /// Records that a procedure needs the number of its process, as a hidden parameter.
+    /// Records that a procedure needs the index of its process, as a hidden parameter.
     pub(super) fn require_number(&mut self, procedure: u32) {
         if let Some(needs) = self.processes.need_number.get_mut(procedure as usize) {
             *needs = true;
         }
     }
 
-    /// Reports spawned processes that run procedures which need the number of their process.
+    /// Reports spawned processes that run procedures which need the index of their process.
     pub(super) fn check_spawned(&mut self) {
         if !self.processes.identified {
             return;
@@ -405,7 +407,7 @@ fn for_each_call(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Whether the last parameter of a procedure is the hidden number of its process.
+/// Whether a procedure has the hidden parameter that holds the index of its process.
 pub(crate) fn has_hidden_parameter(procedure: &hir::Procedure) -> bool {
     let mut locals = procedure.frame.locals.iter();
     locals.any(|local| local.name == HIDDEN)

@@ -7,7 +7,7 @@
 //!
 //! | ghost | what it holds |
 //! |---|---|
-//! | `$called[s]` | the call of slot s, by its number among all possible calls, or −1 |
+//! | `$called[s]` | the call of slot s, by its index among all possible calls, or −1 before it |
 //! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
 //! | `$result[s]` | the result of the call |
 //! | `$ended[q]` | the slot after the last ended slot of client q |
@@ -52,10 +52,10 @@ use crate::check::hir::{
 };
 use crate::syntax::ast::{self, File, Item, Name, OperationResult, Param, Spec};
 
-/// The most calls of a history.
+/// Limit on the number of calls of a history.
 const MAX_SLOTS: i64 = 64;
 
-/// The most calls that a client chooses from.
+/// Limit on the number of calls that a client chooses from.
 const MAX_CALLS: usize = 256;
 
 /// The name of the property, and that of the processes.
@@ -471,12 +471,12 @@ pub(super) fn element(var: VarId, index: Expr) -> Expr {
     }
 }
 
-/// Generates the code that makes the call whose number is in a local.
+/// Generates the code that makes the call whose index is in a local.
 pub(super) struct Dispatch<'a> {
     pub object: &'a Linearizable,
     /// The procedures of the operations.
     pub procedures: &'a [ProcedureId],
-    /// The local that holds the number of the call.
+    /// The local that holds the index of the call.
     pub chosen: LocalId,
     /// The hidden arguments.
     pub hidden: Vec<i64>,
@@ -484,8 +484,8 @@ pub(super) struct Dispatch<'a> {
 }
 
 impl Dispatch<'_> {
-    /// Makes a statement that makes the chosen call, if its number is in `from..to`. It is a binary
-    /// search: nested `if` statements that compare the number.
+    /// Makes a statement that makes the chosen call, if its index is in `from..to`. The statement
+    /// is a binary search: nested `if` statements that compare the index.
     pub fn select_call(&self, from: usize, to: usize) -> Stmt {
         let span = self.span;
         if to - from > 1 {

@@ -14,7 +14,7 @@ use super::types::{Ty, Typed};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Place, Type, UnaryOp};
 use crate::syntax::ast::{self, Quantified, Quantifier, QuantifierDomain};
 
-/// The most parts of an expression over a range.
+/// Limit on the number of parts of an expression over a range.
 const MAX_PARTS: i128 = 1 << 16;
 
 impl<'s> BodyChecker<'_, 's> {

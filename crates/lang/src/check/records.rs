@@ -55,6 +55,7 @@ impl Declared {
 /// A variable of a `struct` type, or a part of one.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
+    /// The index of the `struct`.
     pub ty: u32,
     /// How many indices select one value of the `struct` type.
     pub depth: usize,
@@ -76,7 +77,7 @@ pub(super) enum Selected {
     Value(Place, Type),
     /// An element of a constant array.
     Constant(Typed),
-    /// A value of a `struct` type.
+    /// A value of a `struct` type: the index of its record, and the indices that select the value.
     Record(u32, Vec<Expr>),
 }
 
@@ -311,7 +312,7 @@ pub(super) fn read(place: Place, ty: Type, span: Span) -> Expr {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Returns the range of a type, if it is a range.
+    /// Returns the range of a type, if it is a range. The upper bound is exclusive.
     pub(super) fn range(&mut self, ty: &TypeExpr<'s>) -> Option<(i64, i64)> {
         let Base::Range(from, to) = &ty.base else {
             return None;
@@ -716,7 +717,8 @@ impl<'s> BodyChecker<'_, 's> {
         places
     }
 
-    /// Adds an assertion after the statement that a local is in its range, if its type is a range.
+    /// Adds, after the current statement, assertions that a local or its elements are in the range
+    /// of their type, if this type is a range.
     pub(super) fn keep_in_range(&mut self, place: &Place, span: Span) {
         let (Place::Local(id) | Place::LocalElement(id, _)) = place else {
             return;

@@ -108,7 +108,8 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Returns the statements of an alternative in two lists: those that run in the step of the
-    /// condition, and the rest.
+    /// condition, and the rest. If `joins` is false, no statement runs in the step of the
+    /// condition, because an operation such as `lock(m)` is that step.
     fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
         let mut list = body;
         // Braces around the whole alternative change nothing, with or without a label.
@@ -241,7 +242,8 @@ impl<'s> BodyChecker<'_, 's> {
     }
 }
 
-/// Returns the statements that choose one of the open alternatives, if there is one.
+/// Returns the statements that choose one of the open alternatives. If none is open, they set
+/// `which` to the number of alternatives.
 fn choose_open(hidden: &Counters, alternatives: &[CheckedAlternative], span: Span) -> Vec<Stmt> {
     let stmt = |kind| Stmt { kind, span };
     let set = |to, value| assign_all(vec![Place::Local(to)], vec![value], span);
@@ -293,7 +295,7 @@ fn is_print(stmt: &ast::Stmt<'_>) -> bool {
     }
 }
 
-/// Whether a statement after a condition belongs to its step.
+/// Whether a statement after a condition belongs to the step of the condition.
 fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
     match &stmt.kind {
         ast::StmtKind::Labelled(_, inner) => is_simple(inner),

@@ -1,5 +1,5 @@
 //! `--set NAME=VALUE`: constants and initial values that the user sets. The values are parsed
-//! first; each declaration later takes its value, if it has one.
+//! first. Each declaration later takes the value that was given for its name, if there is one.
 
 use super::types::{range, show, stored};
 use super::{Checker, ConstantValue, Global};
@@ -356,7 +356,7 @@ fn flat(given: &SettingValue, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
     }
 }
 
-/// The deepest nesting of lists.
+/// Limit on the nesting of lists.
 const MAX_DEPTH: usize = 16;
 
 fn read(text: &str) -> Option<SettingValue> {

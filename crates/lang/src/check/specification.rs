@@ -1,7 +1,7 @@
 //! The contents of `spec object … { … }`: variables, and operations that run one at a time.
 //!
 //! A specification is a separate program with one process. In one step, the process makes the call
-//! whose number is in `$called`, and stores the result in `$result`. The specification can use the
+//! whose index is in `$called`, and stores the result in `$result`. The specification can use the
 //! constants and types of the file, and the functions that it mentions.
 
 use mazurka_diagnostics::{Diagnostic, Span};

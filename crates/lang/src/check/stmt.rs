@@ -25,7 +25,7 @@ struct ForBounds {
 }
 
 impl<'s> BodyChecker<'_, 's> {
-    /// Checks the statements of a block, in a scope of their own.
+    /// Checks the statements of a block, in a new scope.
     pub(super) fn statements(&mut self, list: &[ast::Stmt<'s>]) -> Vec<Stmt> {
         self.scoped(|body| {
             let mut result = Vec::with_capacity(list.len());
@@ -39,7 +39,7 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Checks a statement in a scope of its own.
+    /// Checks a statement in a new scope.
     fn scoped_stmt(&mut self, stmt: &ast::Stmt<'s>) -> Box<Stmt> {
         Box::new(self.scoped(|body| body.stmt(stmt)))
     }
@@ -259,7 +259,7 @@ impl<'s> BodyChecker<'_, 's> {
         Some((value, self.hidden("bound", Type::Int)))
     }
 
-    /// Checks the bounds of a `for` and gives them one type; `span`: the place of the statement.
+    /// Checks the bounds of a `for` and gives them one type. `span` is the place of the statement.
     fn for_bounds(&mut self, from: &ast::Expr<'s>, to: &ast::Expr<'s>, span: Span) -> ForBounds {
         let from = self.expr_in(from, "the bounds of `for`");
         let to = self.expr_in(to, "the bounds of `for`");
@@ -760,7 +760,8 @@ impl<'s> BodyChecker<'_, 's> {
 }
 
 /// Returns a key by which two targets of an assignment are compared, if the target is known at
-/// compile time: whether the variable is shared, its number, and its index.
+/// compile time: whether the variable is shared, the index of the variable, and for an element of
+/// an array its index there.
 fn identity(place: &Place) -> Option<(bool, u32, Option<i64>)> {
     let constant = |index: &Expr| match index.kind {
         ExprKind::Const(value) => Some(Some(value)),

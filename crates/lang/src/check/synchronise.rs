@@ -159,7 +159,8 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Makes the step of an operation that waits for one condition.
+    /// Makes the step of an operation that waits for one condition. `None` means that the operation
+    /// has a mistake, which was reported.
     pub(super) fn object_step(&mut self, blocking: Option<Blocking>, span: Span) -> StmtKind {
         self.c.program.lowered.insert(span);
         match blocking {
@@ -394,7 +395,9 @@ impl<'s> BodyChecker<'_, 's> {
         Stmt { kind, span }
     }
 
-    /// Lowers a wait at a barrier: the last process to arrive releases all others.
+    /// Lowers a wait at a barrier to at most two steps. In the first the process arrives; if it is
+    /// the last one to arrive, it releases all others and goes on. Any other process then waits
+    /// until it is released.
     fn arrive(
         &mut self,
         waiters: VarId,
@@ -486,7 +489,8 @@ impl<'s> BodyChecker<'_, 's> {
         Some(StmtKind::Block(before))
     }
 
-    /// Lowers `signal(c)`: wakes one of the waiting processes, which the step chooses.
+    /// Lowers `signal(c)`, which wakes one of the waiting processes, if there are any. The step
+    /// chooses this process.
     fn signal(&mut self, waiters: VarId, indices: &[Expr], span: Span) -> StmtKind {
         let (here, chosen) = (
             self.hidden("here", Type::Int),
@@ -676,7 +680,7 @@ impl<'s> BodyChecker<'_, 's> {
         Some(Expr { kind, ty, span })
     }
 
-    /// Returns the number of this process.
+    /// Returns the index of this process.
     pub(super) fn own_number(&mut self, span: Span) -> Option<Expr> {
         match self.current {
             CurrentProcess::Process(at) => Some(number(at, span)),

@@ -1,6 +1,6 @@
-//! Checks temporal properties, such as `eventually done: p.x == 1`. Their conditions become
-//! numbered expressions (`Program::conditions`). The locals of processes that they mention, such as
-//! `p.x`, are collected in `Program::watched`.
+//! Checks temporal properties, such as `eventually done: p.x == 1`. Their conditions are collected
+//! in `Program::conditions`, and the properties refer to them by index. The locals of processes
+//! that they mention, such as `p.x`, are collected in `Program::watched`.
 
 use super::Checker;
 use super::body::BodyChecker;
@@ -55,7 +55,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Reports a property whose name is also that of a kind of violations, such as `deadlock`,
-    /// because `--only` accepts both.
+    /// because `--property` accepts both.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {

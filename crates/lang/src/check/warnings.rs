@@ -1,9 +1,9 @@
 //! Warnings about useless declarations, found in the syntax tree.
 //!
-//! One walk through the tree counts for each name whether it is read and written; names that are
-//! not used give warnings. The checked program would not do: its constants are folded, and a
-//! process without instances is removed from it. As in the checker, a local hides a shared variable
-//! or an outer local with the same name.
+//! One walk through the tree records for each name whether it is read and whether it is written.
+//! Names that are not used give warnings. The checked program does not contain these uses any more:
+//! its constants are folded, and it lacks the processes without instances. As in the checker, a
+//! local hides a shared variable or an outer local with the same name.
 
 use std::slice::from_ref;
 
@@ -38,8 +38,9 @@ struct ScopedLocal<'s> {
 #[derive(Default)]
 struct Survey<'s> {
     globals: FxHashMap<&'s str, Uses>,
-    /// The locals in scope, innermost last, and the local that each name refers to.
+    /// The locals in scope, innermost last.
     locals: Vec<ScopedLocal<'s>>,
+    /// For each name, the index in `locals` of the local that it refers to.
     visible: FxHashMap<&'s str, usize>,
     /// The current procedure (`None`: a process), and the procedures that each one calls.
     inside: Option<&'s str>,
@@ -73,7 +74,8 @@ fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Di
 }
 
 impl<'s> Survey<'s> {
-    /// Whether all variables are observed in final states, because the file names none.
+    /// Whether all variables are observed in final states: the file has no `observe`, and its
+    /// determinism counts, because the file expects it or states no other property.
     fn observes_all(&self, file: &File<'_>) -> bool {
         let any = |wanted: fn(&Item<'_>) -> bool| file.items.iter().any(wanted);
         let names_some = any(|item| matches!(item, Item::Observe(_)));
@@ -188,7 +190,7 @@ impl<'s> Survey<'s> {
                 self.expr(expr);
             }
             Item::Observe(names) => names.iter().for_each(|name| self.read(*name)),
-            // A formula has a syntax of its own; each of its words may be a name.
+            // A formula has its own syntax; each of its words may be a name.
             Item::Prove { goal, .. } => {
                 let is_part = |c: char| c.is_alphanumeric() || c == '_';
                 let words = goal.split(|c| !is_part(c)).map(str::to_owned);

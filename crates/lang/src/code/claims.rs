@@ -13,13 +13,15 @@
 //! fact after an instruction follows from at most one fact before the instruction.
 
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::hir::VarId;
 use crate::code::compile::IndexedAccess;
 use crate::code::quick::quick;
 use crate::code::reach::followers;
-use crate::code::{ChannelEndClaims, Claim, Code, LateWait, Op, PureEnd, Range, Waits};
+use crate::code::{
+    ChannelCells, ChannelEndClaims, Claim, Code, LateWait, Op, PureEnd, Range, Waits,
+};
 
 /// The depth to which nested calls within one step are followed. A step with deeper (recursive)
 /// calls claims everything.
@@ -38,7 +40,9 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
         })
         .collect();
     code.quick = vec![None; code.ops.len()];
-    let channels = channels(code);
+    code.waits = vec![Waits::Somewhere; code.ops.len()];
+    code.channels = channels(code);
+    let mut ends_of_ops = EndsOfOps::default();
     let has_ghosts = !code.program.ghosts.is_empty();
     let assumes = code.ops.contains(&Op::Assume);
     let some_put_off = (0..code.ops.len() as u32).any(|pc| puts_off(code, pc, assumes));
@@ -54,8 +58,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
                 late: false,
                 incomplete: false,
                 into_calls,
-                channels: &channels,
-                touched: Vec::new(),
+                touched: FxHashSet::default(),
             };
             walk.from(pc);
             walk
@@ -69,6 +72,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
         let waits = walk.waits(pc);
         let joins = walk.joins();
         let ends = walk.ends();
+        ends_of_ops.add(&walk, ends.as_deref());
         let claims = if walk.incomplete {
             everything(code)
         } else {
@@ -100,6 +104,10 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             Some(_) => None,
         };
         code.quick[pc as usize] = quick;
+        code.waits[pc as usize] = match wait {
+            Wait::Never => Waits::Never,
+            _ => waits,
+        };
         let info = &mut code.steps[step as usize];
         info.fixed = fixed;
         info.claims = claims;
@@ -108,6 +116,45 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
         info.joins = joins;
         info.puts_off = put_off;
         info.ends = ends;
+    }
+    code.pure_ends = ends_of_ops.pure();
+}
+
+/// The channel ends that instructions touch, in all steps that contain them.
+#[derive(Default)]
+struct EndsOfOps {
+    /// Whether the instruction is part of a send.
+    touched: FxHashMap<u32, bool>,
+    /// The instructions of steps that touch both ends.
+    mixed: Vec<u32>,
+    /// Whether the instructions of some step are unknown.
+    incomplete: bool,
+}
+
+impl EndsOfOps {
+    fn add(&mut self, walk: &ClaimWalk<'_>, ends: Option<&ChannelEndClaims>) {
+        self.incomplete |= walk.incomplete;
+        for &(channel, end, pc) in &walk.touched {
+            let counts = walk.code.channels[channel].counts;
+            let is_pure = ends.is_some_and(|ends| {
+                let mut pure = ends.pure.iter();
+                pure.any(|end| end.cells.counts.first == counts.first)
+            });
+            match end.filter(|_| is_pure) {
+                Some(end) => drop(self.touched.insert(pc, walk.code.ends[end].1.sends)),
+                None => self.mixed.push(pc),
+            }
+        }
+    }
+
+    fn pure(mut self) -> FxHashMap<u32, bool> {
+        for pc in self.mixed {
+            self.touched.remove(&pc);
+        }
+        if self.incomplete {
+            self.touched.clear();
+        }
+        self.touched
     }
 }
 
@@ -335,10 +382,9 @@ struct ClaimWalk<'a> {
     /// has ghosts: an assignment to a ghost belongs to the step before it, even if this step is in
     /// another procedure.
     into_calls: bool,
-    channels: &'a [ChannelCells],
-    /// Each touch of a channel: the channel, and the index in `Code::ends` if the access is a send
-    /// or receive that touches only one end.
-    touched: Vec<(usize, Option<usize>)>,
+    /// Each touch of a channel: the channel, the index in `Code::ends` if the access is a part of a
+    /// send or receive that touches only one end, and the instruction.
+    touched: FxHashSet<(usize, Option<usize>, u32)>,
 }
 
 impl ClaimWalk<'_> {
@@ -524,7 +570,7 @@ impl ClaimWalk<'_> {
 
     /// Records the channel that an instruction touches.
     fn touch_channel(&mut self, at: &WalkPosition) {
-        if self.channels.is_empty() {
+        if self.code.channels.is_empty() {
             return;
         }
         let cells = match self.code.ops[at.pc as usize] {
@@ -532,18 +578,17 @@ impl ClaimWalk<'_> {
             Op::LoadAt(range) | Op::StoreAt(range) => range.first,
             _ => return,
         };
-        let Some(channel) = self.channels.iter().position(|known| known.has(cells)) else {
+        let channels = &self.code.channels;
+        let Some(channel) = channels.iter().position(|known| known.has(cells)) else {
             return;
         };
         let mut ends = self.code.ends.iter();
-        let first = self.channels[channel].counts.first;
+        let first = channels[channel].counts.first;
         let end = ends.position(|(code, end)| {
             let count = self.code.first_cells[end.count.0 as usize];
             at.atomic == 0 && code.contains(&at.pc) && count == first
         });
-        if !self.touched.contains(&(channel, end)) {
-            self.touched.push((channel, end));
-        }
+        self.touched.insert((channel, end, at.pc));
     }
 
     /// Returns the second set of claims, in which a send claims only one end of its channel and a
@@ -554,24 +599,28 @@ impl ClaimWalk<'_> {
             return None;
         }
         let mut ends = ChannelEndClaims::default();
-        for (at, channel) in self.channels.iter().enumerate() {
-            let mut own = self.touched.iter().filter(|(touched, _)| *touched == at);
-            let only = match (own.next(), own.next()) {
-                (Some(&(_, Some(end))), None) if !channel.watched => Some(self.code.ends[end].1),
-                _ => None,
+        for (at, channel) in self.code.channels.iter().enumerate() {
+            let mut own = self.touched.iter().filter(|(touched, ..)| *touched == at);
+            let first = own.next().and_then(|&(_, end, _)| end);
+            let Some(end) = first.filter(|_| !is_watched(self.code, channel)) else {
+                continue;
             };
-            ends.pure.extend(only.map(|end| PureEnd {
-                counts: channel.counts,
-                capacity: end.capacity,
-                sends: end.sends,
-            }));
+            if own.all(|&(_, other, _)| other == Some(end)) {
+                let end = self.code.ends[end].1;
+                ends.pure.push(PureEnd {
+                    cells: channel.clone(),
+                    capacity: end.capacity,
+                    sends: end.sends,
+                });
+            }
         }
         for claim in &self.claims {
             let (kind, first) = match *claim {
                 Claim::Fixed(access) => (access.kind, access.first),
                 Claim::Element { kind, range, .. } => (kind, range.first),
             };
-            let Some(channel) = self.channels.iter().find(|channel| channel.has(first)) else {
+            let mut channels = self.code.channels.iter();
+            let Some(channel) = channels.find(|channel| channel.has(first)) else {
                 ends.claims.push(claim.clone());
                 continue;
             };
@@ -580,7 +629,7 @@ impl ClaimWalk<'_> {
             match ends
                 .pure
                 .iter()
-                .find(|end| end.counts.first == counts.first)
+                .find(|end| end.cells.counts.first == counts.first)
             {
                 Some(end) if end.sends != is_count => {}
                 Some(_) => ends.claims.push(claim.clone()),
@@ -686,20 +735,14 @@ impl ClaimWalk<'_> {
     }
 }
 
-/// The cells of the channels with one name.
-struct ChannelCells {
-    /// The numbers of waiting messages.
-    counts: Range,
-    /// The messages.
-    messages: Vec<Range>,
-    /// Whether an invariant reads one of these cells.
-    watched: bool,
-}
-
-impl ChannelCells {
-    fn has(&self, cell: u32) -> bool {
-        self.counts.contains(cell) || self.messages.iter().any(|range| range.contains(cell))
-    }
+/// Whether an invariant reads a cell of some channels.
+fn is_watched(code: &Code, channel: &ChannelCells) -> bool {
+    let mut ranges = channel.messages.iter().chain([&channel.counts]);
+    ranges.any(|range| {
+        let mut cells = range.first..range.first + range.len;
+        let watched = |cell: u32| code.watched.get(cell as usize);
+        cells.any(|cell| watched(cell).is_some_and(|by| !by.is_empty()))
+    })
 }
 
 fn channels(code: &Code) -> Vec<ChannelCells> {
@@ -707,19 +750,9 @@ fn channels(code: &Code) -> Vec<ChannelCells> {
         first: code.first_cells[var.0 as usize],
         len: code.program.vars[var.0 as usize].len.unwrap_or(1),
     };
-    let cells = |(count, messages): &(VarId, Vec<VarId>)| {
-        let (counts, messages) = (range(count), messages.iter().map(range).collect::<Vec<_>>());
-        let has_invariant = |range: &Range| {
-            let mut cells = range.first..range.first + range.len;
-            let watched = |cell: u32| code.watched.get(cell as usize);
-            cells.any(|cell| watched(cell).is_some_and(|by| !by.is_empty()))
-        };
-        let watched = messages.iter().chain([&counts]).any(has_invariant);
-        ChannelCells {
-            counts,
-            messages,
-            watched,
-        }
+    let cells = |(count, messages): &(VarId, Vec<VarId>)| ChannelCells {
+        counts: range(count),
+        messages: messages.iter().map(range).collect(),
     };
     code.program.channels.iter().map(cells).collect()
 }

@@ -55,7 +55,8 @@ impl<'a> Flat<'a> {
         self.code.branches.contains(&pc)
     }
 
-    /// Whether a process is not meant to end. `pc`: its place in its outermost body.
+    /// Whether a process is not meant to end. `pc` is the instruction at which the process is in
+    /// its outermost body.
     pub fn is_endless(&self, pc: u32) -> bool {
         self.code.is_endless(pc)
     }
@@ -75,7 +76,7 @@ impl<'a> Flat<'a> {
         code.ensures.iter().map(move |one| snippet(one.snippet))
     }
 
-    /// Returns the temporal properties; they refer to conditions by number.
+    /// Returns the temporal properties; they refer to conditions by index.
     pub fn temporal(&self) -> impl Iterator<Item = Temporal> + use<'a> {
         let stated = self.code.program().temporal.iter();
         stated.map(|property| property.says)

@@ -17,7 +17,7 @@ use crate::code::compile::compile;
 pub(crate) struct Linear {
     pub clients: usize,
     pub calls_each: usize,
-    /// The process of the first client.
+    /// The index of the process of the first client.
     pub first_process: u32,
     /// The cells that hold the history.
     pub cells: std::ops::Range<usize>,
@@ -29,7 +29,7 @@ pub(crate) struct Linear {
     /// The index of the invariant that represents linearizability.
     pub invariant: u32,
     pub specification: Arc<Code>,
-    /// The cells of the specification that hold the number of a call and its result.
+    /// The cells of the specification that hold the index of a call and its result.
     pub spec_called: usize,
     pub spec_result: usize,
 }
@@ -67,10 +67,11 @@ pub(super) fn linear(code: &Code) -> Result<Option<Arc<Linear>>, Vec<Diagnostic>
 }
 
 impl Linear {
-    /// Returns the history that a state holds: calls by their numbers, and their results. A state
-    /// does not store the order of two calls between which no operation returns, nor that of two
-    /// returns between which no operation is called. The history has some order of these;
-    /// linearizability does not depend on it.
+    /// Returns the history that a state holds: calls by their indices among all possible calls, and
+    /// their results. A state does not store the order of two calls between which no operation
+    /// returns, nor that of two returns between which no operation is called. The returned history
+    /// puts such calls and such returns in some order; linearizability does not depend on this
+    /// order.
     pub fn history(&self, cells: &[i64]) -> History<u32, Option<i64>> {
         let slots = self.clients * self.calls_each;
         let called = |slot: usize| cells[self.called + slot];

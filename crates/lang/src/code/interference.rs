@@ -1,13 +1,13 @@
 //! For each place of the code, the accesses that are still possible from there, as sets of cells.
-//! `reach.rs` computes the accesses; here they become bits, because a
-//! [reduced](mazurka_core::Promises::interferes) search asks in every state whether the rest of one
-//! process interferes with the step of another.
+//! `reach.rs` computes the accesses, with separate ends of channels; here they become bits, because
+//! a [reduced](mazurka_core::Promises::interferes) search asks in every state whether the rest of
+//! one process interferes with the step of another.
 //!
 //! The sets are computed on first use, because most searches never need them.
 
 use mazurka_core::{Access, AccessKind, Claims};
 
-use crate::code::{Code, Op};
+use crate::code::{Code, Op, reach};
 
 /// The greatest number of bits. Beyond it, every process that can continue counts as interfering
 /// with every step.
@@ -90,7 +90,9 @@ pub(crate) fn analyse(code: &Code) -> Interference {
         all.unknown = true;
         return all;
     }
-    let (reach, mut claims) = (code.reach(), Claims::new());
+    let separate = (!code.pure_ends.is_empty()).then(|| reach::analyse(code, true));
+    let reach = separate.as_ref().unwrap_or_else(|| code.reach());
+    let mut claims = Claims::new();
     for pc in places {
         claims.clear();
         reach.add_from(pc as u32, &mut claims);
@@ -120,12 +122,12 @@ mod tests {
     /// Returns, for each mark, whether the code from there on interferes, and compares the answer
     /// with the list of accesses.
     fn answers(code: &Code, claim: Access, waits: bool) -> Vec<bool> {
-        let sets = analyse(code);
+        let (sets, reach) = (analyse(code), reach::analyse(code, true));
         let marks = (0..code.ops.len()).filter(|&pc| matches!(code.ops[pc], Op::Mark(_)));
         let mut answers = Vec::new();
         for pc in marks {
             let mut future = Claims::new();
-            code.reach().add_from(pc as u32, &mut future);
+            reach.add_from(pc as u32, &mut future);
             let listed = future.iter().any(|&other| {
                 if waits {
                     claim.conflicts(other)
@@ -165,5 +167,33 @@ mod tests {
             }
         }
         answers(&code, Access::ANYTHING.over(4), false);
+    }
+
+    #[test]
+    fn sends_and_receives_touch_different_ends() {
+        // Cell 0 has the number of messages, cells 1 and 2 have the messages.
+        let ends = [Access::write(0), Access::write(1).over(2)];
+        let answers_of = |source: &str| {
+            let code = code(source);
+            ends.map(|end| [false, true].map(|waits| answers(&code, end, waits)))
+        };
+        let same = |answers: &[bool]| [answers.to_vec(), answers.to_vec()];
+        let two = "chan c[2]: int process { c ! 1 } process { let l = 0; c ? l }";
+        let wanted = [same(&[true, false]), same(&[false, true])];
+        assert_eq!(answers_of(two), wanted);
+        let third = |third: &str| format!("{two} process {{ {third} }}");
+        let len = third("let l = len(c)");
+        let wanted = [same(&[true, false, true]), same(&[false, true, true])];
+        assert_eq!(answers_of(&len), wanted);
+        // The send in the procedure is a part of two steps, and one of them touches both ends.
+        let put = format!(
+            "proc put() {{ c ! 1 }} {}",
+            third("put(); atomic { put() }")
+        );
+        let [count, messages] = answers_of(&put);
+        assert!(count[0].iter().filter(|&&touches| touches).count() >= 3);
+        assert!(messages[0].iter().filter(|&&touches| touches).count() >= 3);
+        let watched = format!("{two} invariant len(c) < 2");
+        assert_eq!(answers_of(&watched), [same(&[true; 2]), same(&[true; 2])]);
     }
 }

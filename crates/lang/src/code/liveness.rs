@@ -17,7 +17,7 @@
 use crate::check::hir::Type;
 use crate::code::{Code, Op, Range};
 
-/// The greatest number of slots of a frame that is analysed. In a larger frame every slot counts as
+/// Limit on the number of slots of a frame that is analysed. In a larger frame every slot counts as
 /// live.
 const MOST_SLOTS: u32 = 1024;
 
@@ -26,8 +26,8 @@ const MOST_SLOTS: u32 = 1024;
 pub(crate) struct LiveSlot {
     /// Its index in the frame.
     pub at: u32,
-    /// Whether it holds the number of a process. Equal states can number their processes
-    /// differently.
+    /// Whether it holds the index of a process (the value of `let h = spawn …`). Equal states can
+    /// number their processes differently.
     pub handle: bool,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct LiveSlot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveSlots {
     slots: Vec<LiveSlot>,
-    /// For each instruction at which a process can rest or to which it can return, a range of
-    /// `slots`.
+    /// For each instruction, the range of its live slots in `slots`. The range is empty unless a
+    /// process can rest at the instruction or return to it.
     parts: Vec<(u32, u32)>,
 }
 

@@ -53,8 +53,8 @@ fn recursive(program: &Program) -> bool {
             callees
         })
         .collect();
-    // Remove, repeatedly, the procedures whose callees are all removed. The remaining procedures
-    // are on a cycle of calls or lead to one.
+    // Repeatedly remove the procedures whose callees are all removed. The remaining procedures are
+    // on a cycle of calls or lead to one.
     let mut left = vec![true; callees.len()];
     let mut changed = true;
     while std::mem::take(&mut changed) {

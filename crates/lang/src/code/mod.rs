@@ -285,12 +285,49 @@ pub(crate) struct ChannelEndClaims {
 }
 
 /// The sending or receiving end of one of the channels with one name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PureEnd {
-    /// The cells that hold the numbers of waiting messages.
-    pub counts: Range,
+    pub cells: ChannelCells,
     pub capacity: u32,
     pub sends: bool,
+}
+
+/// The cells of the channels with one name.
+#[derive(Clone, Debug)]
+pub(crate) struct ChannelCells {
+    /// The numbers of waiting messages.
+    pub counts: Range,
+    /// The messages, or one range for each of their fields.
+    pub messages: SmallVec<[Range; 1]>,
+}
+
+impl ChannelCells {
+    /// Whether a cell belongs to one of the channels.
+    pub fn has(&self, cell: u32) -> bool {
+        self.counts.contains(cell) || self.messages.iter().any(|range| range.contains(cell))
+    }
+
+    /// Returns the cells of the messages of the channels whose numbers of messages an access
+    /// touches.
+    pub fn messages_of(&self, counts: Access) -> impl Iterator<Item = Access> {
+        let first = counts.first - self.counts.first;
+        self.messages.iter().map(move |range| {
+            let each = range.len / self.counts.len;
+            Access::new(counts.kind, range.first + first * each).over(counts.len * each)
+        })
+    }
+
+    /// Returns the numbers of messages of the channels whose messages an access touches; `None` if
+    /// it touches no messages.
+    pub fn counts_of(&self, messages: Access) -> Option<Access> {
+        let mut ranges = self.messages.iter();
+        let range = ranges.find(|range| range.contains(messages.first))?;
+        let each = range.len / self.counts.len;
+        let first = (messages.first - range.first) / each;
+        let last = (messages.first + messages.len - 1 - range.first) / each;
+        let counts = Access::new(messages.kind, self.counts.first + first);
+        Some(counts.over(last - first + 1))
+    }
 }
 
 /// The code of a procedure or a process.
@@ -366,6 +403,9 @@ pub struct Code {
     pub(crate) ops: Vec<Op>,
     /// For each mark, the quick form of its step, if it has one.
     pub(crate) quick: Vec<Option<QuickStep>>,
+    /// For each mark, how a machine determines whether its step is possible; other instructions
+    /// have [`Waits::Somewhere`].
+    pub(crate) waits: Vec<Waits>,
     /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
     /// For each instruction, the body whose frame it uses.
@@ -419,6 +459,10 @@ pub struct Code {
     pub(crate) guards: Claims,
     /// The code of sends and receives that touch only one end of a channel.
     pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
+    /// The instructions that access a channel, if every step that contains them touches only one
+    /// end of it: whether this is the sending end.
+    pub(crate) pure_ends: FxHashMap<u32, bool>,
+    pub(crate) channels: Vec<ChannelCells>,
     /// Steps whose wait may depend on their own choices.
     pub(crate) late: Vec<LateWait>,
     pub(crate) may_loop: bool,
@@ -537,7 +581,7 @@ impl Code {
 
     /// Returns, for each place of the code, the accesses that are still possible from there.
     pub(crate) fn reach(&self) -> &Reach {
-        self.reach.get_or_init(|| reach::analyse(self))
+        self.reach.get_or_init(|| reach::analyse(self, false))
     }
 
     /// Returns the same accesses as [`reach`](Self::reach), as sets of cells.

@@ -10,6 +10,7 @@ use crate::code::{Arith, Claim, Code, Compare, Op, Range};
 
 /// The action of a quick step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum QuickAction {
     /// Reads the cell into a slot.
     Fetch { slot: u32 },
@@ -35,6 +36,7 @@ pub(crate) struct Element {
 
 /// The value to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum QuickValue {
     Slot(u32),
     /// An operation on two slots.
@@ -46,8 +48,8 @@ pub(crate) enum QuickValue {
 impl QuickValue {
     /// Returns the value for these locals, or `None` if it is undefined.
     #[inline(always)]
-    pub fn eval(self, locals: &[i64]) -> Option<i64> {
-        match self {
+    pub fn eval(&self, locals: &[i64]) -> Option<i64> {
+        match *self {
             QuickValue::Slot(slot) => Some(locals[slot as usize]),
             QuickValue::Slots(op, ty, [a, b]) => {
                 arith(op, ty, locals[a as usize], locals[b as usize])
@@ -69,6 +71,7 @@ fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Option<i64> {
 
 /// The continuation after the access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum AfterAccess {
     /// The process rests here.
     Rest(u32),

@@ -1,5 +1,5 @@
 //! Finds the places from which a step does only local work. At such a place, the rest of the step
-//! can become a step of its own; the unfolding does so before a condition over inputs.
+//! can become a separate step; the unfolding does so before a condition over inputs.
 //!
 //! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step makes
 //! a shared access and then does local work up to the next mark. A place is *quiet* if every path
@@ -110,7 +110,7 @@ fn next<'a>(
 ) -> impl Iterator<Item = usize> + 'a {
     let ends = matches!(code.ops[pc], Op::Mark(_) | Op::Open(_));
     let callers: &[usize] = match code.ops[pc] {
-        // Procedures are compiled first, so the number of a procedure is that of its body.
+        // Procedures are compiled first, so the index of a procedure is that of its body.
         Op::Return => returns
             .get(code.bodies[pc] as usize)
             .map_or(&[], Vec::as_slice),

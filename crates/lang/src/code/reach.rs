@@ -7,9 +7,14 @@
 //! `return` reaches nothing: for a process in a call, the users of [`Reach`] add what is reached
 //! from its return addresses.
 //!
+//! With separate ends, a send reaches the number of waiting messages, a receive the messages, and
+//! any other access to a channel both ends of it (docs/proofs/stubborn.md).
+//!
 //! The result is computed on first use, because most searches never need it.
 
 use mazurka_core::{Access, AccessKind, Claims, add_claim};
+
+use smallvec::SmallVec;
 
 use crate::code::{Code, Op, Range};
 
@@ -56,6 +61,32 @@ fn touches(op: Op) -> Option<Access> {
     Some(access)
 }
 
+/// Returns the accesses that an instruction reaches itself.
+fn own_accesses(code: &Code, pc: usize, separate: bool) -> SmallVec<[Access; 2]> {
+    let mut accesses = SmallVec::new();
+    let Some(access) = touches(code.ops[pc]) else {
+        return accesses;
+    };
+    let mut channels = code.channels.iter();
+    let channel = channels.find(|channel| separate && channel.has(access.first));
+    let Some(channel) = channel else {
+        accesses.push(access);
+        return accesses;
+    };
+    let is_count = channel.counts.contains(access.first);
+    match code.pure_ends.get(&(pc as u32)) {
+        Some(sends) if *sends != is_count => {}
+        Some(_) => accesses.push(access),
+        None => {
+            accesses.push(access);
+            if is_count {
+                accesses.extend(channel.messages_of(access));
+            }
+        }
+    }
+    accesses
+}
+
 /// Returns the instructions that may follow an instruction, including the first instruction of the
 /// code that it calls or spawns.
 pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
@@ -72,9 +103,12 @@ pub(crate) fn followers(code: &Code, pc: usize) -> impl Iterator<Item = usize> {
     next.into_iter().chain(leads.map(|to| to as usize))
 }
 
-/// Computes the accesses that compiled code reaches.
-pub(crate) fn analyse(code: &Code) -> Reach {
-    let mut universe: Vec<Access> = code.ops.iter().filter_map(|&op| touches(op)).collect();
+/// Computes the accesses that compiled code reaches. `separate`: whether sends and receives access
+/// different ends of a channel.
+pub(crate) fn analyse(code: &Code, separate: bool) -> Reach {
+    let all = 0..code.ops.len();
+    let own: Vec<_> = all.map(|pc| own_accesses(code, pc, separate)).collect();
+    let mut universe: Vec<Access> = own.iter().flatten().copied().collect();
     universe.sort_unstable();
     universe.dedup();
     if universe.len() > MOST_ACCESSES {
@@ -83,7 +117,7 @@ pub(crate) fn analyse(code: &Code) -> Reach {
             parts: vec![(0, 1); code.ops.len()],
         };
     }
-    let sets = solve(code, &universe);
+    let sets = solve(code, &universe, &own);
     let words = universe.len().div_ceil(64);
     let mut result = Reach::default();
     for (pc, op) in code.ops.iter().enumerate() {
@@ -119,11 +153,11 @@ fn invariants(code: &Code, access: Access, claims: &mut Claims) {
 
 /// Computes the least solution of the dataflow equations. It is a set of accesses for each
 /// instruction, as bits.
-fn solve(code: &Code, universe: &[Access]) -> Vec<u64> {
+fn solve(code: &Code, universe: &[Access], own: &[SmallVec<[Access; 2]>]) -> Vec<u64> {
     let words = universe.len().div_ceil(64);
     let mut sets = vec![0u64; code.ops.len() * words];
-    for (pc, &op) in code.ops.iter().enumerate() {
-        if let Some(Ok(at)) = touches(op).map(|access| universe.binary_search(&access)) {
+    for (pc, own) in own.iter().enumerate() {
+        for at in own.iter().flat_map(|access| universe.binary_search(access)) {
             sets[pc * words + at / 64] |= 1 << (at % 64);
         }
     }
@@ -151,7 +185,7 @@ mod tests {
     fn reached(source: &str) -> Vec<usize> {
         let program = crate::load(source, &[]).expect("a program");
         let code = crate::compile(&program, source).expect("it can be explored");
-        let reach = analyse(&code);
+        let reach = analyse(&code, false);
         let rests = |op: &Op| matches!(op, Op::Mark(_) | Op::Open(_));
         let marks = (0..code.ops.len()).filter(|&pc| rests(&code.ops[pc]));
         let count = |pc: usize| {

@@ -1,5 +1,5 @@
-//! Makes variants of a compiled program: with only some of its properties (`--only`), or with other
-//! memory orders. A variant is compiled again from the checked program.
+//! Makes variants of a compiled program: with only some of its properties (`--property`), or with
+//! other memory orders. A variant is compiled again from the checked program.
 
 use mazurka_core::{AccessOrder, Kind, Kinds, Mishap};
 use mazurka_diagnostics::Span;
@@ -37,7 +37,7 @@ impl Code {
     /// failed assertion, an index out of bounds and the like halt their process but do
     /// not [count](mazurka_core::Execution::counts).
     ///
-    /// Properties of states do not change the steps, so the omitted properties halt no process.
+    /// The omitted properties are not evaluated, so they halt no process.
     #[must_use]
     pub fn selecting(&self, kinds: Kinds, names: &[String]) -> Self {
         let named = |name: &Option<String>| name.as_ref().is_some_and(|name| names.contains(name));

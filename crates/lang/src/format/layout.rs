@@ -24,6 +24,7 @@ enum Spacing<'s> {
 /// An open bracket, or the whole file.
 #[derive(Debug)]
 struct Level {
+    /// The opening bracket; `None` for the whole file.
     opener: Option<TokenKind>,
     /// The indentation of a closing bracket at the start of a line.
     base: usize,

@@ -35,7 +35,8 @@ impl Listener for NoListener {
 }
 
 /// Returns the name of an input, such as `0.1#0` for the first input of process 0.1. The name
-/// depends only on the process and the number, so equivalent runs read the same inputs.
+/// depends only on the process and on how many inputs it has read before, so equivalent runs read
+/// the same inputs.
 pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
     format!("{process}#{number}")
 }
@@ -95,7 +96,8 @@ impl Values for Plain {
 /// The domain of numbers.
 pub(crate) struct Numbers<'a, L> {
     pub plain: Plain,
-    /// The types of all inputs read so far, by process and number.
+    /// The types of all inputs read so far, by process and by the index of the input in the
+    /// process.
     pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
     pub listener: &'a mut L,
 }

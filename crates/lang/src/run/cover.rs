@@ -33,8 +33,8 @@ impl Reached {
         notes.collect()
     }
 
-    /// Adds the notes of another computer. Returns false, and adds nothing, if their number is not
-    /// that of this program's instructions.
+    /// Adds the notes of another computer. Returns false, and adds nothing, if there is not one
+    /// note for each instruction of this program.
     pub fn add(&self, notes: &[u8]) -> bool {
         let fits = notes.len() == self.0.len();
         if fits {

@@ -175,16 +175,16 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 self.record_resting_place(r, plain, below, place);
             }
             let mut next = r.pc;
-            let again = self.work(process, r).run(&mut next);
+            let swallows = atomic > 0 || merged;
+            let again = self.work(process, r, swallows).run(&mut next);
             r.pc = next;
             if again? {
                 continue;
             }
             let pc = r.pc;
             match code.ops[pc as usize] {
-                Op::Mark(_) if atomic > 0 || merged => {}
                 Op::Mark(_) if open => open = false,
-                Op::Open(_) if atomic > 0 || merged || open => {}
+                Op::Open(_) if open => {}
                 Op::Mark(_) | Op::Open(_) => return Ok(()),
                 Op::Close => open = false,
                 Op::BeginAtomic => atomic += 1,
@@ -324,7 +324,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         self.domain.on_instruction(self.code, r.pc, situation);
     }
 
-    fn work(&mut self, process: ProcessId, r: &Registers) -> Work<'_, 's, D> {
+    fn work(&mut self, process: ProcessId, r: &Registers, swallows: bool) -> Work<'_, 's, D> {
         let stack = &mut self.processes[process.index()].stack;
         Work {
             code: self.code,
@@ -337,6 +337,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
             dirty: self.dirty,
             process: process.0,
             frame: r.frame,
+            swallows,
         }
     }
 

@@ -58,7 +58,7 @@ impl From<Fault> for Halt {
 /// A step that is being made: its inputs and its results.
 pub(crate) struct StepInProgress<'a> {
     pub event: &'a mut Event,
-    /// The outcomes of its choices, in order.
+    /// The outcomes that the caller gives for its choices, in order.
     pub outcomes: &'a [i64],
     /// The amount of local work it may still do.
     pub fuel: Fuel,
@@ -174,7 +174,7 @@ impl StepInProgress<'_> {
 
 /// The element that an index selects.
 pub(crate) enum SelectedElement<U> {
-    /// The cell or slot with this number.
+    /// The cell or slot with this index.
     At(u32),
     /// An unknown element within the array.
     Somewhere(U),
@@ -356,7 +356,7 @@ pub(crate) trait Domain {
         end: Value<Self>,
     ) -> Result<Value<Self>, Halt>;
 
-    /// Returns the input of a process with this number.
+    /// Returns the input of a process with this index among its inputs.
     fn input(
         &mut self,
         code: &Code,
@@ -374,8 +374,9 @@ pub(crate) trait Domain {
         Vec::new()
     }
 
-    /// Whether an invariant holds for these cells. With a condition, it may also be that the step
-    /// has not written its variables.
+    /// Decides whether an invariant, given by its index, holds for these cells. If a condition is
+    /// given too, the step has written a variable of the invariant only if the condition holds;
+    /// otherwise the invariant counts as holding.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,

@@ -7,7 +7,7 @@
 //! the same history.
 //!
 //! If an operation of the specification fails in a state, or its `assume` is false, no order may
-//! have the operation in this state. If the evaluator reaches a bound, the effect of the operation
+//! have the operation in this state. If its evaluation reaches a bound, the effect of the operation
 //! is unknown. The answer is then unknown too, unless some other order explains the history.
 
 use std::cell::RefCell;
@@ -20,17 +20,17 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// The most numbers that are stored for histories with an answer, and the most for states when a
-/// new history is decided.
+/// Limit on the integers in the stored histories with an answer, and also on those in the known
+/// states when the decision of a new history begins.
 const MOST_NUMBERS: usize = 1 << 21;
 
 /// The effect of a call in a state of the specification.
 #[derive(Clone, Copy, Debug)]
 enum CallEffect {
-    /// The call leads to this state and returns this value.
+    /// The call leads to this state (its index in [`States::known`]) and returns this value.
     Returns(u32, i64),
     Impossible,
-    /// The effect is unknown, because the evaluator reached this bound.
+    /// The effect is unknown, because the evaluation reached this bound.
     Lost(MishapKind),
 }
 
@@ -40,9 +40,13 @@ struct States {
     machine: Machine,
     /// The machine's state before its step. Its cells are replaced by those of a known state.
     start: State,
+    /// The cells of each known state.
     known: Vec<Vec<i64>>,
+    /// For the cells of a known state, its index in `known`.
     numbers: FxHashMap<Vec<i64>, u32>,
+    /// The known effects, by the index of the state and the index of the call.
     effects: FxHashMap<(u32, u32), CallEffect>,
+    /// The bound that an evaluation has reached since the current decision began.
     reached_bound: Option<MishapKind>,
 }
 
@@ -50,6 +54,7 @@ struct States {
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     states: RefCell<States>,
+    /// The answers, by the cells that hold the history.
     judged: FxHashMap<Vec<i64>, Result<(), MishapKind>>,
 }
 

@@ -32,6 +32,7 @@ mod states;
 mod step;
 #[cfg(test)]
 mod tests;
+mod undo;
 mod weak;
 
 use std::cell::RefCell;
@@ -82,7 +83,8 @@ enum Changed {
 
 /// The part of a step that was made quickly.
 enum QuickStepResult {
-    Whole,
+    /// All of it; its event is at this position.
+    Whole(usize),
     /// Everything before this instruction.
     Until(u32),
 }
@@ -314,6 +316,7 @@ impl Machine {
                 dirty: &mut self.dirty,
                 process: process.0,
                 frame: registers.frame,
+                swallows: false,
             };
             halt = work.run(&mut pc).err();
             fuel = step.fuel;
@@ -354,7 +357,6 @@ impl Machine {
             registers, stack, ..
         } = process_state;
         let quick = self.code.quick.get(registers.pc as usize)?.as_ref()?;
-        let event = self.run.get_mut(self.taken.len())?;
         let frame = registers.frame as usize;
         if registers.life != Life::Alive {
             return None;
@@ -373,11 +375,13 @@ impl Machine {
         let value = match quick.action {
             QuickAction::Fetch { .. } | QuickAction::FetchAt { .. } => *cell,
             QuickAction::Set { value } => value,
-            QuickAction::Put { value } => value.eval(&stack[frame..])?,
+            QuickAction::Put { ref value } => value.eval(&stack[frame..])?,
             QuickAction::Lock if *cell == 0 => owner,
             QuickAction::Unlock if *cell == owner => 0,
             QuickAction::Lock | QuickAction::Unlock => return None,
         };
+        let depth = self.taken.len();
+        let event = self.run.get_mut(depth)?;
         let (changed, place) = match quick.action {
             QuickAction::Fetch { slot } | QuickAction::FetchAt { slot, .. } => {
                 let place = &mut stack[frame + slot as usize];
@@ -420,7 +424,7 @@ impl Machine {
             registers.life = Life::Ended;
             self.unfinished -= 1;
         }
-        Some(QuickStepResult::Whole)
+        Some(QuickStepResult::Whole(depth))
     }
 
     /// Runs the rest of a step from the first instruction that does more than compute.
@@ -436,7 +440,8 @@ impl Machine {
         let mut step = StepInProgress {
             event: &mut self.run[depth],
             outcomes,
-            fuel,
+            // Not a copy, which would cause a store-forwarding stall.
+            fuel: Fuel::new(fuel.left()),
             patience: &self.patience,
             log: Log::new(self.taken[depth].undo),
             recorder: self.recorder.as_deref_mut(),
@@ -491,85 +496,6 @@ impl Machine {
                 *life = Life::after(kind);
             }
         }
-    }
-
-    /// Returns the cells of variables that the last step wrote, with their old values.
-    pub(crate) fn before_last_step(&self) -> FxHashMap<u32, i64> {
-        self.written_by_last_step(|cell| cell < self.code.first_lock)
-    }
-
-    /// Returns the locks that the last step acquired or released, with their old values.
-    pub(crate) fn locks_before_last_step(&self) -> FxHashMap<u32, i64> {
-        self.written_by_last_step(|cell| cell >= self.code.first_lock)
-    }
-
-    /// Returns those cells that the last step wrote and that `of` accepts, with their old values.
-    fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
-        let Some(taken) = self.taken.last() else {
-            return FxHashMap::default();
-        };
-        // The oldest entry for a cell, which comes last, has its old value.
-        let own = self.undo[taken.undo..].iter().rev();
-        let cells = own.filter_map(|undo| match *undo {
-            Undo::Cell(cell, value) => Some((cell, value)),
-            _ => None,
-        });
-        let quickly = match taken.changed {
-            Changed::Cell(cell) => Some((cell, taken.value)),
-            Changed::Slot(_) | Changed::Else => None,
-        };
-        let written = cells.chain(quickly);
-        written.filter(|&(cell, _)| of(cell)).collect()
-    }
-
-    /// Takes back the last step.
-    #[inline]
-    fn take_back(&mut self, taken: StepUndo) {
-        while self.undo.len() > taken.undo {
-            match self.undo.pop() {
-                Some(Undo::Cell(cell, value)) => self.state.cells[cell as usize] = value,
-                Some(Undo::Slot {
-                    process,
-                    slot,
-                    value,
-                }) => {
-                    self.state.processes[process as usize].stack[slot as usize] = value;
-                }
-                Some(Undo::Frame {
-                    process,
-                    frame,
-                    top,
-                    children,
-                }) => {
-                    let registers = &mut self.state.processes[process as usize].registers;
-                    registers.frame = frame;
-                    registers.top = top;
-                    registers.children = children;
-                }
-                Some(Undo::Inputs { process, inputs }) => {
-                    self.state.processes[process as usize].registers.inputs = inputs;
-                }
-                Some(Undo::Born(child)) => {
-                    let child = &mut self.state.processes[child as usize];
-                    self.unfinished -= usize::from(child.registers.life != Life::Ended);
-                    child.forget();
-                }
-                None => break,
-            }
-        }
-        let process_state = &mut self.state.processes[taken.process.index()];
-        let Process {
-            registers, stack, ..
-        } = process_state;
-        match taken.changed {
-            Changed::Else => {}
-            Changed::Cell(cell) => self.state.cells[cell as usize] = taken.value,
-            Changed::Slot(slot) => stack[slot as usize] = taken.value,
-        }
-        self.unfinished += usize::from(registers.life == Life::Ended);
-        registers.pc = taken.pc;
-        registers.steps = taken.steps;
-        registers.life = Life::Alive;
     }
 
     fn count_unfinished(&self) -> usize {
@@ -633,18 +559,21 @@ impl Machine {
         obstacle
     }
 
-    #[inline]
-    fn can_step(&self, process: ProcessId, step: u32) -> bool {
-        let info = &self.code.steps[step as usize];
-        info.wait == Wait::Never || self.need_not_wait(process, info.waits)
-    }
-
-    fn need_not_wait(&self, process: ProcessId, waits: Waits) -> bool {
-        match waits {
+    /// Whether the step of a live process is possible.
+    #[inline(always)]
+    fn can_step(&self, process: ProcessId, pc: u32) -> bool {
+        match self.code.waits[pc as usize] {
             Waits::Never => true,
             Waits::Lock(cell) => self.state.cells[cell as usize] == 0,
+            waits => self.need_not_wait(process, waits),
+        }
+    }
+
+    #[inline(never)]
+    fn need_not_wait(&self, process: ProcessId, waits: Waits) -> bool {
+        match waits {
             Waits::At(blocker) => self.passes(process, blocker),
-            Waits::Somewhere => self.obstacle(process).is_none(),
+            _ => self.resting(process).is_some() && self.obstacle(process).is_none(),
         }
     }
 
@@ -689,7 +618,7 @@ impl Execution for Machine {
         &self.table
     }
 
-    #[inline]
+    #[inline(always)]
     fn status(&self, process: ProcessId) -> Status {
         let Some(state) = self.state.processes.get(process.index()) else {
             return Status::Unborn;
@@ -700,10 +629,8 @@ impl Execution for Machine {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Lost => Status::Lost,
-            Life::Alive => match self.resting(process) {
-                Some(step) if self.can_step(process, step) => Status::Ready,
-                _ => Status::Waiting,
-            },
+            Life::Alive if self.can_step(process, state.registers.pc) => Status::Ready,
+            Life::Alive => Status::Waiting,
         }
     }
 
@@ -713,12 +640,11 @@ impl Execution for Machine {
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        into.clear();
-        if let Some(step) = self.resting(process) {
-            let operands = &mut *self.scratch.borrow_mut();
-            let step = (step, self.separate);
-            claims_of(&self.code, step, self.locals(process), operands, into);
-        }
+        self.next_claims(process, self.separate, into);
+    }
+
+    fn interference_claims(&self, process: ProcessId, waits: bool, into: &mut Claims) {
+        self.interference_claims_of(process, waits, into);
     }
 
     fn wait(&self, process: ProcessId) -> Wait {
@@ -772,7 +698,22 @@ impl Execution for Machine {
         self.code.counts(failure)
     }
 
+    #[inline]
     fn final_mishaps(&self) -> Vec<Mishap> {
+        if self.code.ensures.is_empty() {
+            return Vec::new();
+        }
+        self.broken_ensures()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        self.observed(&self.state.cells)
+    }
+}
+
+impl Machine {
+    #[inline(never)]
+    fn broken_ensures(&self) -> Vec<Mishap> {
         let broken = self
             .code
             .ensures
@@ -792,9 +733,5 @@ impl Execution for Machine {
                 })
             });
         broken.collect()
-    }
-
-    fn observation(&self) -> Fingerprint {
-        self.observed(&self.state.cells)
     }
 }

@@ -154,7 +154,8 @@ impl Process<i64, ()> {
     }
 }
 
-/// For a live process: program point, frame, numbers of children and inputs, and locals.
+/// Whether the process lives. If it does: its program point, its frame, how many children it has
+/// started, how many inputs it has read, and its locals.
 type ProcessKey<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
 
 /// A state of a program. Two states are equal if they agree in everything that can matter later.

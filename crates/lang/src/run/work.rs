@@ -29,6 +29,8 @@ pub(crate) struct Work<'a, 's, D: Domain> {
     pub process: u32,
     /// The start of the locals on the stack.
     pub frame: u32,
+    /// Whether the step swallows marks.
+    pub swallows: bool,
 }
 
 /// Pops the top operand. The compiler guarantees that there is one.
@@ -226,6 +228,7 @@ impl<D: Domain> Work<'_, '_, D> {
                         continue;
                     }
                 }
+                Op::Mark(_) | Op::Open(_) if self.swallows => self.step.note(*pc, HELD),
                 _ => return Ok(false),
             }
             *pc += 1;

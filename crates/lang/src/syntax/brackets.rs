@@ -71,21 +71,22 @@ struct Pass<'t, 'd> {
     stack: Vec<OpenBracket>,
     inserted: Vec<(usize, TokenKind)>,
     dropped: Vec<usize>,
-    /// A pair of braces whose lines have different indentations. Usually the closing brace of the
-    /// inner block is missing, so that its opening brace was paired with that of an enclosing
-    /// block.
+    /// The tokens of a pair of braces whose lines have different indentations. Usually the closing
+    /// brace of the inner block is missing, so that its opening brace was paired with that of an
+    /// enclosing block.
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,
-    /// For each token, the indentation of its line, and whether it is the first token there.
+    /// For each token, the indentation of its line.
     indents: Vec<u32>,
+    /// For each token, whether it is the first one on its line.
     first: Vec<bool>,
     /// The number of open braces.
     braces: usize,
 }
 
-/// The most open brackets among which the partner of a `)` or `]` is searched. The limit keeps the
-/// time linear for any input.
+/// Limit on the number of open brackets among which the partner of a `)` or `]` is searched. The
+/// limit keeps the time linear for any input.
 const MAX_DISTANCE: usize = 256;
 
 impl Pass<'_, '_> {

@@ -10,11 +10,11 @@ use mazurka_diagnostics::{MARK, Span, mark, refusal};
 use super::lexer::lex;
 use super::token::TokenKind;
 
-/// The deepest nesting of includes.
+/// Limit on the nesting of includes.
 const MAX_DEPTH: usize = 16;
-/// The most files of a program.
+/// Limit on the number of files of a program.
 const MOST_FILES: usize = 200;
-/// The greatest length of a program, in bytes.
+/// Limit on the length of a program, in bytes.
 const MAX_BYTES: usize = 16 << 20;
 
 /// Returns the text of a program with all files that it includes. `read` returns the text of a

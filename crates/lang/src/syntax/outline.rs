@@ -32,8 +32,8 @@ pub struct Outline {
     pub callables: Vec<String>,
     /// The number of items of the file.
     pub items: usize,
-    /// The places of the names of the first and the last variable or lock declared before the
-    /// first body.
+    /// Where the names of the first and the last variable or lock declared before the first body
+    /// begin, in bytes. `None` if there are no such declarations.
     pub variable_places: Option<(usize, usize)>,
 }
 
@@ -69,9 +69,9 @@ pub enum Role {
     Step,
     /// `assert`, `assume` or `error`, which state a property of the program.
     Assert,
-    /// `let`, which is visible to later statements.
+    /// `let` and `try`, which may declare a variable for later statements.
     Let,
-    /// `e |> s` and `await e`, which already have a guard.
+    /// `e |> s`, `await e` and the like, which already have a condition.
     Guarded,
     /// `spawn`, with or without a handle.
     Spawn,

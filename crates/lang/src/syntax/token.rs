@@ -20,7 +20,7 @@ macro_rules! kinds {
             Str,
             /// `bool`, `int`, `i8` … `u64`.
             TypeName,
-            /// `at`, `prove`, `goal`: reserved words.
+            /// `at` and `goal`, which are reserved words.
             Reserved,
             /// A token that the lexer has reported.
             Bad,

@@ -144,8 +144,11 @@ impl Places {
 struct ConditionOutcomes {
     /// Whether the condition belongs to a branch, so that the process continues on either side.
     branches: bool,
+    /// Whether some run evaluates the condition.
     met: bool,
+    /// Whether the condition was true in some evaluation.
     held: bool,
+    /// Whether the condition was false in some evaluation.
     failed: bool,
 }
 
@@ -319,8 +322,8 @@ impl Vacuity<'_> {
             }
             StmtKind::Guard(test, body) => {
                 let outcomes = self.map.outcomes(test.span);
-                // If the guard is reached and never holds, its evaluation fails, for example
-                // because an index is out of bounds.
+                // A step that waits leaves no records. So if the guard was reached and never held,
+                // its evaluation has failed, for example because an index is out of bounds.
                 if !outcomes.met {
                     let what = self.quoted("this guard", test.span);
                     self.never_taken(test.span, format!("{what} never opens"));

@@ -1,5 +1,6 @@
 //! Describes the history of an object for users: the calls and returns of its operations in the
-//! steps of a run, and why a history is not linearizable.
+//! steps of a run, and why a history is not linearizable. A *slot* is the place of one call of one
+//! client in the history (check/operations.rs).
 
 use mazurka_core::record::{HistoryOperation, Place, Step};
 use mazurka_core::{AccessKind, Execution, Mishap};

@@ -209,7 +209,7 @@ impl Code {
                 };
                 (message, Some(code.place(span)))
             }
-            // The number of the site may come from a file, so it may be invalid.
+            // The site may come from a file, so it may be invalid.
             _ => ("an unknown mishap".to_owned(), None),
         }
     }

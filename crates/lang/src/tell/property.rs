@@ -42,6 +42,7 @@ use mazurka_diagnostics::{Diagnostic, MARK, Span};
 pub struct Property {
     snippet: Vec<Op>,
     cells: Vec<u32>,
+    /// The points, each as a process and the line of its next step.
     points: Vec<(ProcessPath, usize)>,
     /// The first cell of the additional variables that replace points.
     first_point: u32,

@@ -8,8 +8,8 @@ use crate::run::{ConcreteSituation, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::EvaluationContext;
 
-/// The most guards, and the most actions, in the label of a step. A loop in an atomic block may
-/// have millions.
+/// Limit on the number of guards, and on the number of actions, in the label of a step. A loop in
+/// an atomic block may have millions.
 const MAX_ITEMS: usize = 100;
 
 /// Collects the guards, actions, prints and reads of a step.
@@ -18,14 +18,15 @@ pub(super) struct Scribe {
     pub guards: FirstItems<Condition>,
     /// Whether the step is an atomic block.
     pub atomic: bool,
-    /// The chosen alternative of a `select`.
+    /// The text of the chosen alternative of a `select`. `None` if the step chose `else` or has no
+    /// `select`.
     pub alternative: Option<String>,
-    /// Whether the step has chosen an alternative of a `select`. It has not if the evaluation of a
-    /// condition fails.
+    /// Whether the step has come to the choice among the alternatives of a `select`. This is false
+    /// if the evaluation of a condition has failed before.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
-    /// The values of cells when they were first read, in order.
+    /// The cells in the order in which they were first read, each with the value read.
     pub reads: Vec<(u32, i64)>,
     read: FxHashSet<u32>,
 }
@@ -99,6 +100,7 @@ pub(super) enum NarratedAction {
     Text(String),
     /// A spawn. The name of the new process is known after the step.
     Spawn,
+    /// A join: of the process with this index, or of all children if `None`.
     Join(Option<i64>),
 }
 

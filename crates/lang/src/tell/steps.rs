@@ -9,7 +9,7 @@ use crate::code::{Claim, Code, Op, StepInfo, Waits};
 /// A place in the source where a step begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepPlace {
-    /// The statement, or the access.
+    /// The place of the statement, or of the access.
     pub span: Span,
     /// Whether the step may have to wait.
     pub waits: bool,

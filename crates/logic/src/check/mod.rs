@@ -56,7 +56,7 @@ struct Checker<'p, 's> {
     world: World<'p>,
     solver: &'s mut dyn Solver,
     contexts: Vec<Context>,
-    /// For each goal, its sequent, once derived.
+    /// For each goal, its sequent; `None` until the sequent is derived.
     derived: Vec<Option<Sequent<'p>>>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn check(
     Ok(shown)
 }
 
-/// Rejects a proof in which a condition does not hold.
+/// Returns `why` as the reason to reject the proof, if a condition does not hold.
 fn require(holds: bool, why: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why.to_owned()) }
 }
@@ -113,7 +113,7 @@ impl<'p> Checker<'p, '_> {
         Ok(shown)
     }
 
-    /// Derives the questions and goals of the parts of a formula. `goals` gives the numbers of the
+    /// Derives the questions and goals of the parts of a formula. `goals` gives the indices of the
     /// goals in the file.
     fn parts(
         &mut self,
@@ -241,8 +241,8 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// Requires of a goal to which another goal leads without a step that it is scheduled, is
-    /// closed, or leads only to inner boxes. So every cycle contains a step.
+    /// Checks a goal to which another goal leads without a step: it must be scheduled or closed, or
+    /// lead only to inner boxes. So every cycle contains a step.
     fn rests(&self, at: usize) -> Checked {
         use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
@@ -417,7 +417,8 @@ impl<'p> Checker<'p, '_> {
         if pairs.iter().any(|&(a, b)| terms.sort(a) != terms.sort(b)) {
             return Err("a value is of another type".to_owned());
         }
-        // The names of the values that were replaced in the other goal end with its number.
+        // The names of the values that were replaced in the other goal end with the index of that
+        // goal.
         let mark = format!("'{to}");
         let map = pairs.iter().copied().filter(|&(their, _)| {
             let variable = terms.variable_of(their);

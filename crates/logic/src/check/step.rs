@@ -17,7 +17,7 @@ use crate::pool::WorkItem::{Again, Count, Do, Return, Round};
 use crate::pool::{FrameRef, State, Thread, filled, is_step, rounds_left, sort};
 use crate::world::{Branch, World};
 
-/// The greatest amount of work in one step.
+/// Limit on the items that one step executes, on all its branches together.
 const MOST: usize = 50_000;
 
 /// The executor of one step.

@@ -1,9 +1,9 @@
 //! The programs of the benchmark, their known counts, and the figures of other tools.
 //!
-//! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, on the same programs
-//! in C (threads, joined at the end; Promela for SPIN), with sequential consistency and one core.
-//! GenMC and Nidhugg interpret LLVM code, so the figures compare how long a user waits, and not the
-//! algorithms alone.
+//! The figures of GenMC, Nidhugg and SPIN were measured on a 2-core machine, with sequential
+//! consistency and one core. GenMC and Nidhugg ran the same programs written in C, with threads
+//! that are joined at the end; SPIN ran them in Promela. GenMC and Nidhugg interpret LLVM code, so
+//! the figures compare how long a user waits, and not the algorithms alone.
 
 use crate::Algorithm;
 
@@ -32,9 +32,9 @@ pub struct Size {
     pub traces: u64,
     /// The engines that are measured by default.
     pub engines: &'static [Algorithm],
-    /// Traces per second.
+    /// Figures in traces per second.
     pub per_second: Figures,
-    /// Seconds until all states were visited.
+    /// Figures in seconds until all states were visited.
     pub seconds: Figures,
     /// The target for the steps per second of the naive engine.
     pub naive_steps: Option<f64>,
@@ -42,9 +42,9 @@ pub struct Size {
 
 /// The figures of other tools, and the target.
 pub struct Figures {
-    /// Tools and their figures.
+    /// The name of each other tool, and its figure.
     pub peers: &'static [(&'static str, f64)],
-    /// The figure to reach.
+    /// The figure that Mazurka is to reach, if there is a target.
     pub target: Option<f64>,
 }
 

@@ -78,6 +78,10 @@ impl<M: Execution, A: Execution> Execution for Either<M, A> {
         each!(self, machine => machine.claims(process, into));
     }
 
+    fn interference_claims(&self, process: ProcessId, waits: bool, into: &mut Claims) {
+        each!(self, machine => machine.interference_claims(process, waits, into));
+    }
+
     fn wait(&self, process: ProcessId) -> Wait {
         each!(self, machine => machine.wait(process))
     }

@@ -1,21 +1,21 @@
 //! Processes that a goal itself defines: `[proc { x := 1 } || q] x == 1`.
 //!
 //! They are compiled as processes at the end of the file. In the formula each is replaced by its
-//! number, padded with blanks so that places in the text do not change.
+//! index among the processes, padded with blanks so that places in the text do not change.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_logic::FormulaError;
 
 /// A goal without the processes that it defines.
 pub(super) struct Inline {
-    /// The formula, with numbers instead of the processes.
+    /// The formula, with indices instead of the processes.
     pub formula: String,
     /// The bodies of the processes, in braces, with their places.
     pub bodies: Vec<(String, Span)>,
 }
 
 impl Inline {
-    /// Finds the processes that a goal defines; the first gets the number `first`.
+    /// Finds the processes that a goal defines; the first gets the index `first`.
     pub fn find(goal: &str, first: usize) -> Result<Self, FormulaError> {
         let mut formula = String::new();
         let mut bodies = Vec::new();
@@ -50,7 +50,7 @@ impl Inline {
         })
     }
 
-    /// Returns a mistake in one of them.
+    /// Returns the first of these mistakes in the processes as a mistake in the goal.
     pub fn mistake(&self, mistakes: &[Diagnostic]) -> FormulaError {
         let first = mistakes.first();
         let message = first.map_or("this is not a process", |mistake| &mistake.message);
@@ -63,7 +63,7 @@ impl Inline {
     }
 }
 
-/// Returns the start of the next process, and its brace.
+/// Returns the byte at which the next process begins, and the byte of its opening brace.
 fn next(text: &str) -> Option<(usize, usize)> {
     let words = ["proc", "process"].into_iter();
     let found = words.flat_map(|word| {

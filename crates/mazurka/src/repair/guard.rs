@@ -109,7 +109,7 @@ fn domains(subject: &Subject<'_>) -> Vec<Rc<Domain>> {
     known.filter_map(domain).collect()
 }
 
-/// Returns the least numbers in the text.
+/// Returns the smallest numbers in the text, at most `MOST_NUMBERS`.
 fn numbers(source: &str) -> Vec<i64> {
     let mut all: Vec<i64> = words(source).filter_map(|word| word.parse().ok()).collect();
     all.sort_unstable();

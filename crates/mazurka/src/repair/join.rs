@@ -23,7 +23,7 @@ fn in_block(subject: &Subject<'_>, block: &Block) -> Vec<Candidate> {
     };
     let mut all = Vec::new();
     if let Some(first) = block.iter().position(spawns) {
-        // A later `join` allows more concurrency, so it comes first.
+        // A later `join` allows more concurrency, so it is proposed first.
         for at in (first + 1..=block.len()).rev() {
             let edit = match block.get(at) {
                 Some(next) => before(source, next.span.start as usize, "join"),

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `order.rs` | two statements change places; elements of a lock array are acquired in order |
 //! | `join.rs` | a process waits for those that it has started |
-//! | `lock.rs` | a lock around the smallest regions, one of the program or a new one |
+//! | `lock.rs` | a lock of the program, or a new lock, around the smallest regions |
 //! | `atomic.rs` | an `atomic` block around the smallest regions |
 //! | `guard.rs` | a step waits for a condition, as weak as it can be |
 //!
@@ -96,7 +96,7 @@ pub struct RepairRecord {
     pub record: Record,
     /// Number of changes that were checked.
     pub tried: u64,
-    /// Whether all possible changes were checked.
+    /// Whether all candidates were checked. False if the time was over before.
     pub all_tried: bool,
     /// The changes that work, the best first.
     pub repairs: Vec<Repair>,
@@ -364,10 +364,11 @@ struct RepairSearch<'a> {
     source: &'a str,
     options: &'a Options,
     until: Instant,
+    /// The behaviour of the unchanged program; `None` if it could not be counted within the limits.
     before: Option<(Behaviours, Counts)>,
     /// Number of changes that were checked.
     tried: u64,
-    /// Whether all changes were checked.
+    /// Whether all candidates so far were checked.
     all_tried: bool,
 }
 

@@ -23,14 +23,14 @@ use super::follow;
 /// Limit on the pairs of results that are compared.
 const MOST_COMPARISONS: u64 = 200_000;
 
-/// What is observed, and the path condition.
+/// The fingerprints of what is observed and of the path condition.
 type ResultPrint = (Fingerprint, Fingerprint);
 
 /// The run that is kept for a result. Its trace is determined, but the search decides which of the
 /// equivalent schedules is stored.
 #[derive(Clone, Debug)]
 struct KeptRun {
-    /// The number of its steps, and its trace.
+    /// The number of its steps, and the fingerprint of its trace.
     rank: (usize, Fingerprint),
     /// As text, which takes an eighth of the memory.
     schedule: Box<str>,
@@ -40,7 +40,7 @@ struct KeptRun {
 #[derive(Debug, Default)]
 pub(super) struct Results {
     runs: FxHashMap<ResultPrint, KeptRun>,
-    /// The current run.
+    /// The trace of the current run.
     hasher: TraceHasher,
 }
 

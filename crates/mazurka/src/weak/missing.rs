@@ -52,8 +52,8 @@ fn action(step: &Step, locks: &mut Vec<String>) -> SyncAction {
     }
 }
 
-/// Describes the missing synchronisation between two steps of a run: a colon and words. Returns an
-/// empty text unless there are two places.
+/// Describes the missing synchronisation between two steps of a run: a colon and words. `places`
+/// contains the indices of the two steps. If it does not have two elements, returns an empty text.
 pub(super) fn missing(steps: &[Step], places: &[usize]) -> String {
     let &[one, two] = places else {
         return String::new();

@@ -154,7 +154,8 @@ pub(super) struct DescribedExecution {
 }
 
 impl Native {
-    /// Creates a value for the loaded program. The memory model must be rc11.
+    /// Takes the loaded program. The error says why it cannot be explored; for example, every
+    /// memory model except rc11 is refused.
     pub fn new(memory: Memory) -> Result<Self, Refused> {
         if memory != Memory::Rc11 {
             return Err(Refused::NativeWeak);
@@ -188,7 +189,8 @@ impl Native {
         self.tell(&Schedule::default())
     }
 
-    /// Repeats some work until it finds out nothing new that it needs from the start.
+    /// Repeats some work until a repetition learns nothing more that must be known from the start,
+    /// such as an access that must be an event.
     fn until_known<R>(
         &mut self,
         mut work: impl FnMut(&mut WeakProgram) -> R,
@@ -199,7 +201,7 @@ impl Native {
             match self.program.stopped() {
                 None => return Ok(done),
                 Some(SearchStop::Restart) => {}
-                // `has_raced` is a bound.
+                // The search reports `has_raced` as a bound.
                 Some(SearchStop::Raced) => return Ok(done),
                 // The time is over: the search reports a bound, or the work was a single infinite
                 // run.

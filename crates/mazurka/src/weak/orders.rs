@@ -1,7 +1,7 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than necessary.
 //!
-//! `mazurka_memory::orders` proposes an order for each access, again and again, and asks whether
-//! the program passes with these orders. A search of the program with them gives the answer.
+//! `mazurka_memory::orders` repeatedly proposes an order for every access, and asks whether the
+//! program passes with these orders. A search of the program with them gives the answer.
 
 use std::sync::Arc;
 
@@ -106,8 +106,9 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Returns stronger orders of accesses with which a violated program is verified, if searches
-    /// with at most `steps` steps find them.
+    /// Returns the accesses that need stronger orders, so that a violated program is verified, with
+    /// these orders. Returns none if searches with at most `steps` steps in total find no such
+    /// orders.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,

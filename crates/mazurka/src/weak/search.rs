@@ -1,8 +1,8 @@
 //! Searches through the execution graphs of a program, in parts.
 //!
-//! `mazurka-memory` explores execution graphs as a tree of choices. The tree is cut at a depth with
-//! enough parts, which depends only on the program. Workers take the parts in order, and their
-//! findings are merged in order, up to the first part that ends the search. So the number of
+//! `mazurka-memory` explores execution graphs as a tree of choices. The tree is cut at a depth that
+//! gives enough parts. This depth depends only on the program. Workers take the parts in order, and
+//! their findings are merged in order, up to the first part that ends the search. So the number of
 //! workers does not affect the result.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub(super) struct SeenExecutions {
     pub broken: Vec<(u32, Schedule)>,
     /// Number of executions that violate an `ensures`.
     breaking: u64,
-    /// The other failures, each with the steps before it.
+    /// The fingerprints of the other failures, each with the steps before it.
     failing: FxHashSet<Fingerprint>,
     /// Whether one of these failures counts.
     failed: bool,
@@ -224,7 +224,7 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for PartVisito
         failure: Failure,
         steps: &dyn Fn() -> Schedule,
     ) {
-        // The number of a started thread depends on the execution, so only its steps identify it.
+        // The index of a started thread depends on the execution, so only its steps identify it.
         let initial = program.initial_threads();
         let what = match failure {
             Failure::Failed { thread, code } if program.is_failure(thread) => {
@@ -293,11 +293,11 @@ impl PartFindings {
 
 /// The findings in parts that were finished in any order.
 struct GatheredParts {
-    /// The findings in the first parts.
+    /// The merged findings in the parts before `next`.
     shown: PartFindings,
-    /// The first part that is missing.
+    /// The index of the first part that is missing.
     next: usize,
-    /// The findings in later parts.
+    /// The findings in later parts, by the index of the part.
     early: BTreeMap<usize, PartFindings>,
 }
 
@@ -392,8 +392,8 @@ impl Question<'_> {
     }
 
     /// Returns the number of different executions. If executions are drawn and the program starts
-    /// threads, the number is unknown, because the numbers of started threads differ between
-    /// executions that are the same.
+    /// threads, the number is unknown: the same execution may be drawn with other indices of the
+    /// started threads.
     fn traces(&self, found: &Found, seen: &SeenExecutions) -> Option<u64> {
         match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
@@ -420,7 +420,8 @@ impl Question<'_> {
         shown
     }
 
-    /// Replaces, in `bounds`, the limits of a part by the limits that the user gave.
+    /// Replaces, in `bounds`, the limits of a part by the limits that the user gave, and removes
+    /// duplicates.
     pub fn name_limits(&self, bounds: &mut Vec<Bound>) {
         let limits = &self.options.limits;
         for bound in bounds.iter_mut() {
@@ -443,7 +444,8 @@ impl Question<'_> {
         });
     }
 
-    /// Cuts the search into parts, and explores them.
+    /// Cuts the search into parts, and explores them. If executions are to be drawn, draws them
+    /// instead.
     fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> PartFindings {
         if let Some(sample) = self.draws {
             return self.draw::<APART>(sample, shared);
@@ -624,7 +626,8 @@ pub(super) fn watched<R: Send>(
     })
 }
 
-/// Returns the number of executions drawn. If a violation has ended the sample, removes the bound.
+/// Returns the number of executions drawn, from the bound of the sample. If a violation has ended
+/// the sample, removes this bound.
 pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
     let drawn = bounds.iter().find_map(|bound| match bound {
         Bound::Sampled(drawn) => Some(*drawn),

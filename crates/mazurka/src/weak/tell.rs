@@ -28,6 +28,7 @@ use crate::replay::{ReplayProblem, same_steps};
 pub(super) struct Narrator<'a> {
     pub code: &'a Arc<Code>,
     pub memory: Memory,
+    /// The limit on local work in one step.
     pub local: u64,
 }
 
@@ -71,7 +72,7 @@ impl From<Misfit> for ReplayProblem {
     }
 }
 
-/// Evidence, and the bounds that an execution has reached.
+/// Evidence, and the bounds that some executions have reached.
 pub(super) struct WeakEvidence {
     pub witnesses: Vec<Witness>,
     pub bounds: Vec<Bound>,
@@ -84,7 +85,7 @@ struct DescribedExecution {
     /// Its mishaps.
     mishaps: Vec<Mishap>,
     machine: Machine,
-    /// The step of each event, by thread and index.
+    /// The step of each event, counted from 1, by the thread and the index of the event.
     steps: FxHashMap<(u32, u32), usize>,
 }
 
@@ -162,7 +163,7 @@ impl Narrator<'_> {
         }
     }
 
-    /// Returns two executions with different results.
+    /// Returns the evidence that two executions have different results.
     pub fn difference(&self, one: &Schedule, other: &Schedule) -> Witness {
         let (one, other) = (self.retell(one), self.retell(other));
         let (first, second) = (one.machine.bindings(true), other.machine.bindings(true));
@@ -246,9 +247,9 @@ impl Narrator<'_> {
         Ok(self.schedule(&text.parse()?)?)
     }
 
-    /// Returns a schedule in the form of the engine: the number after a step is an outcome. The
-    /// engine numbers started processes in the order in which they start, so this function makes
-    /// the steps with a machine.
+    /// Returns a schedule in the form of the engine, in which the number after `=` in a step is an
+    /// outcome. The engine indexes started processes in the order in which they start, so this
+    /// function makes the steps with a machine.
     pub fn schedule(&self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         let mut machine = self.machine();
@@ -287,7 +288,7 @@ impl Narrator<'_> {
         Misfit { step, what }
     }
 
-    /// Returns why a schedule does not fit the program. Processes have their names.
+    /// Returns why a schedule does not fit the program. The text uses the names of processes.
     fn misfit(&self, schedule: &Schedule, error: &ReplayError) -> Misfit {
         let (ReplayError::NotReady { step: at, .. } | ReplayError::NoOutcome { step: at, .. }) =
             *error;
@@ -384,7 +385,7 @@ pub(super) struct Walk<'a> {
     graph: &'a Graph,
     /// The next event of each thread.
     next: Vec<u32>,
-    /// The step, from 1, of each event, by thread and index.
+    /// The step of each event, counted from 1, by the thread and the index of the event.
     pub made: FxHashMap<(u32, u32), usize>,
 }
 
@@ -397,7 +398,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the next event of a thread, and the write that belongs to it if it is an update.
+    /// Returns the next event of a thread and, if it is the read of an update, the write of the
+    /// update. For any other event, the second event is the first again. Returns `None` after the
+    /// last event.
     pub fn next(&mut self, thread: ThreadId) -> Option<(Event, Event)> {
         let at = self.next.get_mut(thread.index())?;
         let &slot = self.graph.thread(thread).get(*at as usize)?;
@@ -413,7 +416,7 @@ impl<'a> Walk<'a> {
         Some((event, last))
     }
 
-    /// Records that these events are the step with this number.
+    /// Records that these events are the step with this index, counted from 1.
     pub fn record_step(&mut self, events: [&Event; 2], step: usize) {
         for event in events {
             self.made.insert((event.thread.0, event.index), step);
@@ -426,7 +429,8 @@ impl<'a> Walk<'a> {
         self.made.insert((thread.0, index), step);
     }
 
-    /// Returns the value that a racing access reads, which is not part of the graph.
+    /// Returns the value that a racing access to a location reads: the last value in the graph, or
+    /// the initial value if the graph has none.
     pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
         if self.graph.knows(loc) {
             self.graph.final_value(loc)
@@ -435,7 +439,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Describes an access that is not part of the graph.
+    /// Describes an access that is not part of the graph. Returns `None` if the action is not an
+    /// access.
     pub fn racing_access(
         action: Action,
         name: impl Fn(Loc) -> String,
@@ -487,7 +492,7 @@ impl<'a> Walk<'a> {
         }))
     }
 
-    /// Returns the step of a write; 0 for the initial write.
+    /// Returns the index of the step of a write, counted from 1; 0 for the initial write.
     fn step_of(&self, write: Slot) -> usize {
         if write == Slot::INITIAL {
             return 0;

@@ -152,7 +152,7 @@ impl Question<'_> {
         let (_, graph) = replayed.unwrap_or_else(|error| {
             panic!("a schedule that the search found does not run again: {error}")
         });
-        // The values of the graph are numbers of terms that these threads know.
+        // A value in the graph may stand for a term that these threads know.
         threads.rewind(&mut vec![0; graph.threads() as usize]);
         let plain = follow(&mut threads, &graph, schedule);
         let machine = threads.at_the_end(&graph);

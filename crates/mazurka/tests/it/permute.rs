@@ -1,4 +1,5 @@
-//! Tests the permutations of runs: of the paper's examples, of the errata, and of the whole corpus.
+//! Tests the permutations of runs: of the paper's examples, of the errata (docs/algorithms.md), and
+//! of the whole corpus.
 
 use std::collections::BTreeMap;
 use std::fs;

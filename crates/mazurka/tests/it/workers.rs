@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use mazurka::checkpoint::{Checkpoint, ResumeError};
+use mazurka::compare::{Compare, CompareRecord, Relation};
 use mazurka::record::Record;
 use mazurka::search::Saving;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
@@ -300,4 +301,46 @@ fn every_checkpoint_on_the_way_leads_to_the_same_end() {
             assert_eq!(meaning(&whole), meaning(&rest), "{algorithm}");
         }
     }
+}
+
+/// A search in parts finds all outcomes, each with the same schedule. Each order of the nine writes
+/// is a trace and leads to a state of its own, and only the last writer is observed.
+#[test]
+fn a_comparison_is_the_same_for_any_number_of_workers() {
+    let load = |source: &str| Program::load("test.maz", source, &[]).expect("a program");
+    let orders = load(
+        "var x, last: int = 0
+         process (p in 0..9) { atomic { x := x * 10 + p + 1; last := p } }",
+    );
+    let any = load("var last: int = 0 process { last := choose(0..9) }");
+    let fewer = load("var last: int = 0 process { last := choose(0..8) }");
+    let compared = |other: &Program, jobs: usize| {
+        let how = Compare {
+            relation: Relation::Same,
+            observe: vec!["last".to_owned()],
+        };
+        let record = orders.compare(other, &how, &with_jobs(jobs), &mut quietly());
+        let mut record = record.expect("two programs");
+        record.record.seconds = 0.0;
+        record.record.options = None;
+        record
+    };
+    let of = |other: &Program| -> CompareRecord {
+        let one = compared(other, 1);
+        // The searches that take turns have not found everything before the parts.
+        assert!(one.record.counts.steps > 900_000);
+        for jobs in [2, 5] {
+            assert_eq!(compared(other, jobs), one, "{jobs} jobs");
+        }
+        one
+    };
+    let same = of(&any);
+    assert_eq!(same.record.verdict, Verdict::Verified);
+    assert_eq!(same.outcomes, [9, 9]);
+    let differs = of(&fewer);
+    assert_eq!(differs.record.verdict, Verdict::Violated);
+    let difference = differs.difference.expect("an outcome of the first");
+    assert_eq!((difference.of, differs.outcomes), (0, [9, 8]));
+    let last = difference.run.steps.last().expect("nine steps");
+    assert_eq!((difference.run.steps.len(), &*last.process), (9, "8"));
 }

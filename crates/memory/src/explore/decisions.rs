@@ -5,10 +5,10 @@
 //!
 //! - A decision is added with each outcome that is feasible together with the decisions of the
 //!   graph.
-//! - It is maximal (revisit.rs) iff its outcome is the first that is feasible together with the
-//!   decisions of Previous. This need not be the outcome that was the first when the decision was
-//!   added: earlier decisions may have been removed since, and the prefix of the revisiting write
-//!   may contain others.
+//! - It is *maximal* iff its outcome is the first that is feasible together with the decisions
+//!   among the *previous* events (revisit.rs defines both words). This need not be the outcome that
+//!   was the first when the decision was added: earlier decisions may have been removed since, and
+//!   the prefix of the revisiting write may contain others.
 //!
 //! A feasible outcome stays feasible when events are removed, so a revisit needs no query.
 
@@ -57,7 +57,7 @@ fn collect(graph: &Graph, into: &mut Vec<Decision>, counts: impl Fn(&Event) -> b
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Returns the first outcome of a question that is feasible in the graph; with `after`, the
-    /// first one behind that outcome.
+    /// next one after that outcome.
     pub(super) fn feasible(&mut self, question: u32, after: Option<Value>) -> Option<Value> {
         collect(&self.graph, &mut self.decisions, |_| true);
         self.runner.decide(&self.decisions, question, after)
@@ -66,7 +66,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     pub(super) fn advance_decision(&mut self, frame: &mut DecisionFrame) -> ControlFlow<(), bool> {
         let Some(outcome) = self.feasible(frame.question, frame.last) else {
             if frame.last.is_none() {
-                // The program does not know. Failures that were met before are still recorded.
+                // The program cannot say that any outcome is feasible, so the execution ends here.
+                // Failures that were met before are still recorded.
                 self.note_failures();
             }
             return ControlFlow::Continue(false);

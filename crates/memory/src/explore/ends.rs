@@ -89,7 +89,7 @@ pub enum Failure {
     Failed {
         /// The thread.
         thread: ThreadId,
-        /// The program's number.
+        /// The number that the program gives the failure.
         code: u32,
     },
     /// Threads wait for ever.
@@ -100,7 +100,7 @@ pub enum Failure {
         loc: Loc,
         /// The access that was made first.
         first: (ThreadId, u32),
-        /// The other one.
+        /// The other access.
         second: (ThreadId, u32),
     },
 }
@@ -129,19 +129,20 @@ pub struct Finding {
 pub struct Found {
     /// The numbers of executions by their endings.
     pub counts: Counts,
-    /// The first execution for each failure.
+    /// For each failure, the first execution that shows it.
     pub findings: Vec<Finding>,
     /// The limits that were reached. A limit on the length of an execution only cuts off that
     /// execution; other limits end the search.
     pub bounds: Vec<Bound>,
     /// Whether the visitor ended the search.
     pub stopped: bool,
-    /// The reason of the program, if it [gave up](Program::gives_up): then nothing else counts.
+    /// The reason, as a number of the program's own, if the program [gave up](Program::gives_up).
+    /// Then the other fields are meaningless.
     pub given_up: Option<u32>,
 }
 
 impl Found {
-    /// Adds the findings of another search, of another part.
+    /// Adds the findings of a search of another part.
     pub fn merge(&mut self, other: Self) {
         self.counts.add(&other.counts);
         for finding in other.findings {
@@ -272,8 +273,8 @@ impl<P> Visitor<P> for CountOnly {
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// Handles the end of an execution: no thread can continue, and no await is parked. Returns
-    /// whether a parked acquisition can be added after all.
+    /// Handles the end of an execution: no thread can continue, and no await is *parked* (see
+    /// `explore/mod.rs`). Returns whether a parked acquisition can be added after all.
     pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
         let parked = self.parked_lock(ThreadId(0)).is_some();
         let parked = parked && self.planted != Planted::NoParkedLocks;

@@ -1,9 +1,10 @@
 //! Choice points: the alternatives for adding the next event, tried one after the other.
 //!
 //! A choice point ([`Frame`]) stores the *mark* of the graph without the event, to go back to, and
-//! the next alternative. The alternatives of a read are the writes that it can read from. Those of
-//! a write are its places in mo, and after these the reads that it can revisit. Writes and places
-//! are numbered by their *position* in mo; the *floor* is the least position that the model allows.
+//! the next alternative. The alternatives of a read are the writes that it can read from. The
+//! alternatives of a write are its places in mo, and after these the reads that it can revisit.
+//! Writes and places are numbered by their *position* in mo; the *floor* is the least position that
+//! the model allows. The head of `explore/mod.rs` explains the words *parked* and *stuck*.
 
 use std::ops::ControlFlow;
 
@@ -24,13 +25,13 @@ pub(super) enum Frame {
     Locks(LocksFrame),
 }
 
-/// An open choice point, and the number of its alternatives that have been taken.
+/// A choice point on the stack, and the number of its alternatives that have been taken.
 #[derive(Debug)]
 pub(super) struct OpenChoice {
     pub(super) frame: Frame,
     /// Number of alternatives that have been taken, excluding inconsistent ones.
     pub(super) taken: u32,
-    /// Whether the search must not take the other alternatives.
+    /// Whether the search must not take further alternatives here.
     pub(super) closed: bool,
 }
 
@@ -96,7 +97,8 @@ impl Reads {
         }
     }
 
-    /// Returns the default kind of the event.
+    /// Returns the kind of the event, unless the value that is read makes it another one
+    /// ([`with`](Self::with)).
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Load(_) => Kind::Load,
@@ -106,7 +108,7 @@ impl Reads {
         }
     }
 
-    /// Returns the default order of the event.
+    /// Returns the order of the event, unless the value that is read makes it another one.
     pub(super) fn order(self) -> MemoryOrder {
         match self {
             Self::Load(order) | Self::Await(order) | Self::Update { order, .. } => order,
@@ -159,7 +161,7 @@ impl ReadFrame {
         }
     }
 
-    /// Sets the effects of the values from its floor on.
+    /// Sets the effects of the values at the positions from the floor on.
     pub(super) fn with_effects(self, effects: Vec<Effect>) -> Self {
         Self {
             first: self.floor,
@@ -168,7 +170,7 @@ impl ReadFrame {
         }
     }
 
-    /// Returns the effect of the value at its next position, if that is known.
+    /// Returns the effect of the value at the next position of the read, if it is known.
     fn effect(&self) -> Option<Effect> {
         let at = self.next.checked_sub(self.first)?;
         self.effects.get(at as usize).copied()
@@ -193,7 +195,7 @@ impl ReadFrame {
         self.reads
     }
 
-    /// Restricts it to this position, if it can read there.
+    /// Restricts the read to this position; `None` if it cannot read there.
     pub(super) fn only(self, position: u32) -> Option<Self> {
         let possible = self.floor <= position && position < self.next;
         possible.then(|| self.within(position, position + 1))
@@ -254,8 +256,9 @@ impl WriteFrame {
     }
 }
 
-/// The acquisitions that are parked when no thread can continue, tried one after the other. Other
-/// acquisitions have taken the writes that they could read, so only revisits follow.
+/// The acquisitions that are parked when no thread can continue, tried one after the other. The
+/// writes that a parked acquisition could read were taken by other acquisitions, so adding it leads
+/// only to revisits.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,

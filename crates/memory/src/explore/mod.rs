@@ -32,29 +32,29 @@
 //!   read reads from the write. For locks it would not: without the mark two locks would revisit
 //!   each other for ever.
 //! - *Maximality*: the paper also checks that the write of a removed read is in Previous. Here this
-//!   check is left out. A write that is not in Previous is removed too, and it is not maximal,
-//!   because the read is in its own Previous.
+//!   check is left out. A write that is not in Previous is removed too. It is not maximal, because
+//!   the read, which reads from it, was added before it (revisit.rs). So the revisit is refused.
 //! - *Candidates*: let w be the last write of the location, in mo, that is in the prefix of the
-//!   revisiting write. Only the reads that read w or a later write are considered: others are not
-//!   maximal (revisit.rs). So if threads access a location one after the other, the work does not
-//!   grow with the number of pairs of accesses.
+//!   revisiting write. Only the reads that read w or a later write are considered: all other reads
+//!   are not maximal (revisit.rs). So if threads access a location one after the other, the work
+//!   does not grow with the number of pairs of accesses.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
-//! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
-//!   graphs come twice.
+//! - *Choices* are maximal iff they have their first outcome. The paper has no choices; without
+//!   this rule a graph is met twice.
 //! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
 //!   outcome is the maximal one.
 //! - *Locks*: the acquisition of a held lock is *parked*: it is not added yet. An acquisition that
-//!   revisits an earlier acquisition removes it, because an acquisition cannot read from another
-//!   one. Unlocks revisit no acquisition. When no thread can continue, each parked acquisition is
-//!   added with the writes that it could have read earlier: only the revisits that follow from it
-//!   are consistent.
+//!   revisits an earlier acquisition removes that one, because an acquisition cannot read from
+//!   another acquisition. Unlocks revisit no acquisition. When no thread can continue, each parked
+//!   acquisition is added with the writes that it could have read earlier: only the revisits that
+//!   follow from it are consistent.
 //! - *Awaits*, and updates that wait, read only writes that satisfy them, and are parked while the
 //!   last write of mo does not. When no thread can continue, the first parked await is added with
-//!   these writes, and once more as *stuck*, reading the last write. A write at the end of mo that
-//!   does not satisfy an await revisits it too, and leaves it stuck; other writes can still revisit
-//!   it. If at the end a stuck await reads another write than the last of mo, the execution is
-//!   *blocked*: a wasted run.
+//!   each write that satisfies it, and once more as *stuck*, reading the last write. A write at the
+//!   end of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes
+//!   can still revisit it. If at the end a stuck await reads another write than the last of mo, the
+//!   execution is *blocked*: a wasted run.
 //! - *Races* (rc11) end an execution. Unless there is a race, a plain write has only one place, and
 //!   a plain read only one write to read from.
 
@@ -157,7 +157,7 @@ struct Explorer<'a, P, M> {
     found: Found,
     /// Whether a limit has ended the search.
     limited: bool,
-    /// The prefix of the write whose revisits are being made.
+    /// The prefix of the write whose revisits are being made, as a clock.
     prefix: Vec<u32>,
     /// For each thread, the number of events that a revisit keeps.
     kept: Vec<u32>,
@@ -165,7 +165,7 @@ struct Explorer<'a, P, M> {
     decisions: Vec<Decision>,
     /// The reads that a write may revisit.
     candidates: Vec<Slot>,
-    /// The amount of work at which the clock is read next.
+    /// The amount of work, in events and answers, at which the time is checked next.
     next_look: u64,
     suffixes: RefCell<Suffixes>,
 }
@@ -391,8 +391,8 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         self.runner.modify(&mut self.graph, thread, last) == Effect::Wait
     }
 
-    /// Makes the next step of a thread. Returns whether there is a consistent alternative; further
-    /// ones are left in a frame.
+    /// Makes the next step of a thread, with its first consistent alternative. Returns whether
+    /// there is one; the further alternatives are left in a frame.
     fn step(&mut self, thread: ThreadId, action: Action, parked: bool) -> ControlFlow<(), bool> {
         let frame = match action {
             Action::Fence { order } => {

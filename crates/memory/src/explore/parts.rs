@@ -1,15 +1,15 @@
 //! Parts of a search: for workers that share nothing, and to continue after a limit.
 //!
-//! The tree of graphs is cut below a number of choice points. A part is the alternative that was
-//! taken at each of them: a worker takes the same alternatives, without exploring others, and
-//! explores everything below. The parts depend only on the program and the depth, and each
-//! execution is in exactly one of them, or was seen while the tree was cut. So any number of
-//! workers finds the same.
+//! The tree of graphs is cut below a number of choice points. A part is given by the alternatives
+//! that were taken at these choice points. A worker takes the same alternatives, without exploring
+//! other ones, and explores everything below. The parts depend only on the program and the depth,
+//! and each execution is in exactly one of them, or was seen while the tree was cut. So the
+//! findings do not depend on the number of workers.
 //!
 //! If a limit ends a search, the stack of choice points says what is unexplored: the number of
 //! alternatives that were taken at each of them. A later search takes the last of these
-//! alternatives again, as on the way to a part, but leaves the choice points open. Then it is where
-//! the first search ended.
+//! alternatives again, as on the way to a part, but leaves the choice points open. After that, it
+//! is in the state in which the first search ended.
 
 use std::ops::ControlFlow;
 
@@ -27,12 +27,12 @@ use crate::planted::Planted;
 pub struct Part(Vec<u32>);
 
 impl Part {
-    /// Makes the part with these alternatives, as returned by [`ways`](Part::ways).
+    /// Makes a part from the numbers that [`ways`](Part::ways) returns.
     pub fn new(ways: Vec<u32>) -> Self {
         Self(ways)
     }
 
-    /// Returns the alternative at each choice point.
+    /// Returns, for each choice point, the number of consistent alternatives before the one taken.
     pub fn ways(&self) -> &[u32] {
         &self.0
     }
@@ -50,7 +50,8 @@ pub struct Unexplored {
 /// How a search treats its first choice points.
 #[derive(Debug, Default)]
 pub(super) struct Cut {
-    /// The alternatives to take; empty when a search that continues has taken them.
+    /// The alternatives to take at the first choice points. A search that continues after them
+    /// empties the list when it has taken them.
     path: Vec<u32>,
     /// Whether the search continues after the path: its choice points stay open.
     continues: bool,
@@ -58,7 +59,8 @@ pub(super) struct Cut {
     pub(super) shown: bool,
     /// Whether the search must explore another execution before a limit may end it.
     pub(super) must_get_on: bool,
-    /// The number of choice points below which parts are left to other searches.
+    /// The number of choice points below which parts are left to other searches; `None` if nothing
+    /// is left to others.
     depth: Option<usize>,
     /// The parts that were left.
     parts: Vec<Part>,
@@ -119,9 +121,10 @@ pub fn visit_part<P: Program>(
     run(program, memory, limits, cut, visitor).0
 }
 
-/// Explores the rest of a search, and shows its executions to a visitor. Returns what a limit has
-/// left unexplored. The counts are those of the rest alone, and at least one execution is explored
-/// whatever the limits of time and steps are, so that repeated searches come to an end.
+/// Explores the rest of a search, and shows its executions to a visitor. Also returns what a limit
+/// has left unexplored; `None` if no limit was reached. The counts are those of the rest alone, and
+/// at least one execution is explored whatever the limits of time and steps are, so that repeated
+/// searches come to an end.
 ///
 /// ```
 /// use mazurka_core::Limits;
@@ -203,8 +206,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         true
     }
 
-    /// Opens a choice point. Returns whether there is a consistent alternative; further ones are
-    /// left on the stack.
+    /// Opens a choice point and takes its first consistent alternative. Returns whether there is
+    /// one; the choice point with the further alternatives is left on the stack.
     pub(super) fn open(&mut self, mut frame: Frame) -> ControlFlow<(), bool> {
         if let Some(&wanted) = self.cut.path.get(self.frames.len()) {
             return self.follow(frame, wanted);
@@ -219,7 +222,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         ControlFlow::Continue(goes_on)
     }
 
-    /// Takes the alternative of a part, and no other.
+    /// Takes the alternative of a choice point that `wanted` consistent ones come before, as the
+    /// path to a part says.
     fn follow(&mut self, mut frame: Frame, wanted: u32) -> ControlFlow<(), bool> {
         for _ in 0..=wanted {
             self.graph.undo(frame.mark());

@@ -3,12 +3,13 @@
 //!
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
 //! guarantees of finding bugs", ASPLOS 2010. Threads have random priorities, and at `depth` - 1
-//! random steps the thread that would continue falls below all others. The length of an execution
-//! is assumed to be that of the longest so far.
+//! random steps the thread that would continue gets a lower priority than all others. The length of
+//! an execution is assumed to be that of the longest so far.
 //!
 //! The paper is about interleavings. Here the priorities only choose the thread; the write that a
-//! read reads from, and the place of a write in mo, are drawn evenly. So the paper's probability is
-//! that of an order of steps, and the values read are drawn in addition.
+//! read reads from, and the place of a write in mo, are drawn evenly. So the probability that the
+//! paper guarantees is that of an order of steps. The values that are read have a probability of
+//! their own.
 
 use mazurka_core::Random;
 
@@ -24,9 +25,10 @@ pub struct Drawing {
 #[derive(Clone, Debug)]
 struct Priorities {
     depth: usize,
-    /// Higher goes first; 0: not drawn yet. Values below `depth` are those of threads that fell.
+    /// The priority of each thread: the thread with the highest one runs. 0: not drawn yet. Values
+    /// below `depth` are those of threads whose priority was lowered.
     of: Vec<u64>,
-    /// The steps at which a thread falls.
+    /// The steps at which the priority of a thread is lowered.
     changes: Vec<u64>,
     longest: u64,
 }

@@ -7,8 +7,8 @@ use crate::graph::Slot;
 use crate::models::Model;
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// Whether an access that has just been added races with no other. A race ends the execution,
-    /// and is reported.
+    /// Whether an access that has just been added races with no other access. A race ends the
+    /// execution, and is reported.
     pub(super) fn is_free_of_races(&mut self, slot: Slot) -> ControlFlow<(), bool> {
         let Some(hb) = self.model.races() else {
             return ControlFlow::Continue(true);

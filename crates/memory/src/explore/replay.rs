@@ -191,7 +191,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Puts a write before the last `outcome` writes of its location.
+    /// Puts a write before the last `outcome` writes of its location. Returns whether the graph is
+    /// consistent.
     fn force_write(&mut self, frame: Frame, outcome: u32) -> ControlFlow<(), bool> {
         let Frame::Write(mut frame) = frame else {
             return ControlFlow::Continue(false);
@@ -211,8 +212,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Reads from the write that `outcome` other writes of its location follow, and writes if it is
-    /// an update.
+    /// Reads from the write that `outcome` other writes of its location follow in mo; if the action
+    /// is an update, also writes. Returns whether the graph is consistent.
     fn force_read(
         &mut self,
         thread: ThreadId,
@@ -237,7 +238,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Restricts a read to an outcome. If its value makes it wait, it is stuck.
+    /// Restricts a read to an outcome. If the value makes the read wait, it is made stuck. Returns
+    /// `None` if the outcome is impossible.
     fn forced(&mut self, frame: ReadFrame, outcome: u32) -> Option<ReadFrame> {
         let (thread, loc) = frame.access();
         let position = self.graph.last_position(loc).checked_sub(outcome)?;

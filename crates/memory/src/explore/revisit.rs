@@ -33,7 +33,8 @@ pub(super) struct Maximality<'a> {
 pub(super) struct Suffixes {
     /// For each location, the value of `current` when it was filled in, and the stamps.
     least: Vec<(u64, Vec<u32>)>,
-    /// The number of the write whose revisits are being searched.
+    /// Grows when the graph or the prefix changes; an entry is valid only if it was filled in at
+    /// the current value.
     current: u64,
 }
 
@@ -71,7 +72,8 @@ impl Suffixes {
 }
 
 impl Maximality<'_> {
-    /// Whether `other` had been added when `event` was, or is in the prefix of the write.
+    /// Whether `other` is one of the previous events of `event`: it was added before, or is in the
+    /// prefix of the write.
     pub(super) fn is_previous(&self, other: &Event, event: &Event) -> bool {
         other.stamp <= event.stamp || Graph::within(other, self.prefix)
     }
@@ -112,7 +114,8 @@ impl Maximality<'_> {
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    /// Makes the next revisit of a write. Returns whether there was one.
+    /// Makes the next revisit of a write that leads to a consistent graph. Returns whether there
+    /// was one.
     pub(super) fn advance_revisits(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
         while let Some(revisit) = frame.revisit {
             let Some(Cut { mark, read }) = revisit.cut else {

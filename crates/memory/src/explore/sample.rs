@@ -2,7 +2,7 @@
 //!
 //! In each step a random thread that can continue is chosen ([`Drawing`]), and its read or write
 //! gets a random outcome that the model admits. Executions are not equally likely, but each can be
-//! drawn: any order that extends po ∪ rf leads to it.
+//! drawn: its events can be drawn in any order that extends its po ∪ rf.
 
 use std::ops::ControlFlow;
 

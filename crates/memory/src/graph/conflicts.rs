@@ -1,11 +1,13 @@
-//! The accesses of a location, by thread, to find those that conflict with a new one.
+//! The accesses of a location, by thread, to find accesses that conflict with a new access.
 //!
-//! Clocks are monotone along a thread, so a new access is unordered with a suffix of the accesses
-//! of another thread, and a search in each thread replaces one through all accesses.
+//! Clocks are monotone along a thread, so the accesses of another thread that are unordered with a
+//! new access are the last ones of that thread. A binary search in each list finds the first of
+//! these.
 
 use super::{Event, Slot};
 
-/// The accesses of one thread to one location, in program order, by [`class`].
+/// The accesses of one thread to one location, one list for each [`class`]. An access is given by
+/// its index in the thread and its slot; each list is in program order.
 type OfThread = [Vec<(u32, Slot)>; 4];
 
 const PLAIN: usize = 1;
@@ -31,14 +33,14 @@ fn rivals(of: usize) -> &'static [usize] {
     }
 }
 
-/// The accesses of a location.
+/// The accesses of a location, by thread.
 #[derive(Debug)]
 pub(super) struct Accesses {
     threads: Vec<OfThread>,
 }
 
 impl Accesses {
-    /// Sorts the accesses of a location.
+    /// Makes the lists for the accesses that a location has already.
     #[cold]
     pub(super) fn new<'a>(all: impl Iterator<Item = (Slot, &'a Event)>) -> Self {
         let mut all: Vec<_> = all.collect();

@@ -3,7 +3,8 @@
 use super::Slot;
 use crate::program::{Loc, MemoryOrder, ThreadId, Value};
 
-/// The kind of an event. An update that writes is two events, one directly after the other.
+/// The kind of an event. An update that writes, and the acquisition of a lock, is two events, one
+/// directly after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A read.
@@ -84,10 +85,10 @@ pub struct Event {
     pub stamp: u32,
     /// Its kind.
     pub kind: Kind,
-    /// Its order; a choice or decision has none.
+    /// Its order; meaningless for a choice or decision.
     pub order: MemoryOrder,
-    /// The location of an access. For a spawn or join, the number of the other thread; for a
-    /// choice, the number of outcomes; for a decision, the number of its question.
+    /// The location of an access. For a spawn or join, the identifier of the other thread; for a
+    /// choice, how many outcomes it has; for a decision, the identifier of its question.
     pub loc: Loc,
     /// The value that was read, written or chosen.
     pub value: Value,
@@ -95,11 +96,12 @@ pub struct Event {
     pub rf: Slot,
     /// The position of a write in mo; the initial write has position 0.
     pub position: u32,
-    /// Number of answers of its thread up to and including this event.
+    /// Number of answers that its thread has got up to and including this event.
     pub(crate) answers: u32,
-    /// The last releasing fence of its thread up to and including this event.
+    /// The last releasing fence of its thread up to and including this event; [`Slot::NONE`] if
+    /// there is none.
     pub(crate) release_fence: Slot,
-    /// For a write, the first read in the list of its readers.
+    /// For a write, the first read in the list of its readers; [`Slot::NONE`] if it has none.
     pub(super) reader: Slot,
     /// For a read, its neighbours in the list of the readers of the same write.
     pub(super) siblings: [Slot; 2],

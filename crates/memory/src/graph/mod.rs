@@ -49,12 +49,12 @@ struct Thread {
     sc: Vec<Slot>,
     /// The fences of order sc, in program order.
     sc_fences: Vec<Slot>,
-    /// The event that started it; none if it runs from the start.
+    /// The event that started it; [`Slot::NONE`] if it runs from the start.
     spawn: Slot,
     /// Number of its first events that no revisit may remove or change.
     settled: u32,
-    /// Number of its first events that the program's state may still reflect: the rest has changed
-    /// since [`Graph::take_intact`].
+    /// How many of its first events have not changed since [`Graph::take_intact`], so that the
+    /// program's state may still reflect them.
     intact: u32,
     /// Whether it has changed since [`Graph::take_changed`].
     changed: bool,
@@ -96,7 +96,7 @@ enum Change {
     Added,
     /// An event was removed, which had this index in mo or among the reads of its location.
     Removed { slot: Slot, at: u32 },
-    /// A thread had this many settled events.
+    /// The number of settled events of a thread has grown; it was `before`.
     Settled { thread: ThreadId, before: u32 },
 }
 
@@ -129,9 +129,9 @@ pub struct Graph {
     places: Vec<Place>,
     log: Vec<Change>,
     clocks: Clocks,
-    /// Number of events in the lists.
+    /// Number of events in the lists, that is, not removed.
     live: usize,
-    /// Number of them that are the second events of updates and locks.
+    /// How many of these events are the second ones of updates and locks.
     pairs: usize,
     sc_fences: u32,
     sc_accesses: u32,
@@ -303,7 +303,7 @@ impl Graph {
         takes.then_some(read)
     }
 
-    /// Returns the numbers of fences and of accesses of order sc.
+    /// Returns how many fences and how many accesses have order sc.
     #[inline]
     pub(crate) fn sc_events(&self) -> (u32, u32) {
         (self.sc_fences, self.sc_accesses)
@@ -537,7 +537,8 @@ impl Graph {
         }
     }
 
-    /// Adds an access to those of its thread, if the location has or has had plain accesses.
+    /// Adds an access to the accesses of its location by thread, if the location has or has had
+    /// plain accesses.
     #[inline]
     fn index_access(&mut self, event: &Event, slot: Slot) {
         let place = &mut self.places[event.loc.index()];

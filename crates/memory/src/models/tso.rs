@@ -1,15 +1,15 @@
 //! Total store order: (po|loc ∪ rf ∪ mo ∪ rb) and (ppo ∪ rfe ∪ mo ∪ rb) are acyclic.
 //!
-//! - ppo is po without the pairs of a write and a later read, except those with a fence of order sc
-//!   or an update between them or at an end. An update that writes nothing counts too: x86 locks
-//!   the bus for it.
+//! - rfe is rf between different threads. ppo is po without the pairs of a write and a later read.
+//!   A pair stays if a fence of order sc or an update is between its two events, or if one of the
+//!   two is an update. An update that writes nothing counts too: x86 locks the bus for it.
 //! - A write of order sc is a write and a fence.
 //! - A spawn is a write that the new thread reads first; the end of a thread is a write that each
 //!   join of it reads. Other fences, and choices, order nothing.
 //!
 //! Both relations are checked as in `sc`: a new event leads only to the next write in mo. For the
 //! first relation it is enough to check the accesses of the same thread, because each edge leads to
-//! the same or a later position of mo. For the second, the events that lead to the new one are
+//! the same or a later position of mo. For the second, the events that lead to the new event are
 //! searched and marked, because ppo does not contain all of po.
 
 use super::Model;
@@ -31,9 +31,9 @@ pub(crate) struct Tso {
 /// How far the events of a thread have been examined in a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct ExaminedEvents {
-    /// Of this many first events, all that are in ppo are marked.
+    /// Among this many first events, all that are in ppo are marked.
     all: usize,
-    /// Of this many first events, those that are ordered before a read are marked.
+    /// Among this many first events, all that ppo orders before a later read are marked.
     reads: usize,
 }
 
@@ -96,7 +96,7 @@ impl Tso {
         }
     }
 
-    /// Marks those of the first events of a thread that are in ppo.
+    /// Marks the first `count` events of a thread, except those that are not in ppo.
     fn mark_all(&mut self, graph: &Graph, thread: ThreadId, count: usize) {
         let from = self.looked[thread.index()].all;
         for &slot in graph.thread(thread).get(from..count).unwrap_or_default() {

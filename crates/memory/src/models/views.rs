@@ -1,10 +1,10 @@
 //! Coherence by happens-before clocks, for the models whose axiom is "hb;eco is irreflexive".
 //!
-//! A new event e has no hb-successor. If it reads from w or is put after w, eco leads from it to
-//! every write mo-after w and to the readers of these. So w is allowed iff none of those is
-//! hb-before e: no write that is mo-after w, and no read of such a write, may be hb-before e. The
-//! events that e acquires by reading from w do not matter: they are hb-before the release that w
-//! belongs to, so they are not mo-after w.
+//! A new event e has no hb-successor. If it reads from w or is put after w, eco leads from e to
+//! every write mo-after w and to the readers of these writes. So w is allowed iff no write that is
+//! mo-after w, and no read of such a write, is hb-before e. The events that e acquires by reading
+//! from w do not matter: they are hb-before the release that w belongs to, so they are not mo-after
+//! w.
 
 use crate::graph::{Event, Graph};
 

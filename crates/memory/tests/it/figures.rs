@@ -1,5 +1,5 @@
-//! Exact numbers of executions, under rc11 and sc. Programs with these names are in the test suites
-//! of GenMC 0.11.
+//! Exact numbers of executions, mostly under rc11 and sc. Programs with the names used here are in
+//! the test suites of GenMC 0.11.
 
 use mazurka_core::Limits;
 use mazurka_memory::MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -15,7 +15,7 @@ fn counts(program: &Litmus, memory: Memory) -> Counts {
     found.counts
 }
 
-/// Returns the number of complete executions; asserts that there are no others.
+/// Returns the number of complete executions; asserts that all executions are complete.
 fn complete(program: &Litmus, memory: Memory) -> u64 {
     let counts = counts(program, memory);
     assert_eq!(counts.executions(), counts.complete, "{counts:?}");
@@ -67,7 +67,7 @@ fn causality() {
     check(isa2(Relaxed, Relaxed), 8, 7);
 }
 
-/// There are three readings of the axiom for sc, which these programs distinguish.
+/// There are three readings of the axiom for sc accesses (psc), which these programs distinguish.
 #[test]
 fn readings_of_the_axiom_for_sc() {
     check(z6_u(), 22, 18);
@@ -161,7 +161,8 @@ fn mutual_exclusion_by_peterson() {
     }
 }
 
-/// Under sc, tso, ra and rc11, according to the oracle.
+/// The expected numbers are those under sc, tso, ra and rc11, in this order, and were computed by
+/// the oracle.
 #[test]
 fn models_have_their_executions() {
     let memories = [Memory::Sc, Memory::Tso, Memory::Ra, Memory::Rc11];

@@ -4,10 +4,11 @@ use mazurka_core::Random;
 use mazurka_memory::MemoryOrder::{self, AcqRel, Acquire, Plain, Relaxed, Release, SeqCst};
 use mazurka_memory::litmus::*;
 
-/// The first location of the locks, which are separate from the others.
+/// The first location that is used for locks. No other access uses these locations.
 const LOCKS: u32 = 4;
 
-/// The features of a program. A program has few of them, so that it uses each more often.
+/// The features that a random program may have. A program has few of them, so that it uses each of
+/// these often.
 struct Features {
     locations: u64,
     registers: u64,
@@ -40,8 +41,8 @@ impl Sketch {
         Litmus::new(code).starting(self.started as u32)
     }
 
-    /// Returns the programs with one block less, except those in which a thread unlocks what it
-    /// does not hold.
+    /// Returns the programs that have one block of instructions less, except those in which a
+    /// thread then unlocks a lock that it does not hold.
     pub fn smaller(&self) -> impl Iterator<Item = Self> {
         let blocks = |thread: usize| (0..self.threads[thread].len()).map(move |at| (thread, at));
         let all = (0..self.threads.len()).flat_map(blocks);
@@ -186,7 +187,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Returns instructions that belong together.
+    /// Returns a block: the instructions of a statement or a critical section, which are removed
+    /// together.
     fn block(&mut self) -> Vec<Vec<Instruction>> {
         let access = vec![self.access()];
         if self.features.branches && self.flip(3) {

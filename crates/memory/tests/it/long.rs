@@ -1,4 +1,4 @@
-//! Executions of many events: the work for each is linear in its length, or almost.
+//! Executions of many events: the work for an execution is linear in its length, or almost.
 
 use std::time::{Duration, Instant};
 

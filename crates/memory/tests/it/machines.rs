@@ -30,7 +30,8 @@ struct State {
     started: BTreeSet<usize>,
 }
 
-/// How an execution ended, the registers, and the locations that were written.
+/// How an execution ended (a code), the values of the registers, and the values of the locations
+/// that were written.
 type Outcome = (u8, Vec<Value>, BTreeMap<Loc, Value>);
 
 struct Machine {

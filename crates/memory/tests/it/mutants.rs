@@ -1,4 +1,4 @@
-//! Each planted mistake is caught: the comparison with the oracle fails for a program made for it.
+//! For each planted mistake there is a program for which the comparison with the oracle fails.
 
 use mazurka_memory::Memory;
 use mazurka_memory::MemoryOrder::{Relaxed, SeqCst};

@@ -1,5 +1,5 @@
-//! Figures about the executions of a program: how many preemptions they need under sc, and how many
-//! there are if threads are interchangeable.
+//! Figures about the executions of a program: how many preemptions each needs under sc, and how
+//! many executions there are if those that differ only by interchanged threads count as one.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;
@@ -36,7 +36,8 @@ fn is_ready(graph: &Graph, slot: Slot, made: &[usize]) -> bool {
     is_made(graph, before, made) && readers.all(|&read| is_made(graph, read, made))
 }
 
-/// Returns the least number of preemptions of an interleaving with the orders of a graph.
+/// Returns the least number of preemptions that an interleaving with the rf and mo of a graph
+/// needs.
 fn preemptions(graph: &Graph) -> u32 {
     let threads = graph.threads() as usize;
     let events = |thread: usize| graph.thread(ThreadId(thread as u32));

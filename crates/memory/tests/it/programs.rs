@@ -1,4 +1,4 @@
-//! The programs for the figures.
+//! The programs whose numbers of executions `figures.rs` checks.
 
 use mazurka_memory::MemoryOrder::{self, Acquire, Relaxed, Release, SeqCst};
 use mazurka_memory::litmus::*;
@@ -204,7 +204,7 @@ pub fn lastzero(threads: u32) -> Litmus {
         Instruction::Set(0, i64::from(threads).into()),
         load(1, element(0, 0), Acquire),
         Instruction::SkipUnless(r(1).equals(0), 1),
-        // The element is 0: to the end.
+        // If the element is 0, jumps to the end.
         Instruction::SkipUnless(r(1).differs(0), 2),
         Instruction::Set(0, r(0).plus(-1)),
         Instruction::SkipUnless(r(1).equals(0), -5),
@@ -227,7 +227,7 @@ pub fn indexer(threads: i64) -> Litmus {
         [
             Instruction::Set(0, h.into()),
             compare_exchange(1, element(0, 0), (0, w), (Relaxed, Relaxed)),
-            // It was free: done.
+            // The entry was free: to the end.
             Instruction::SkipUnless(r(1).differs(0), 3),
             Instruction::Set(0, r(0).plus(1)),
             Instruction::SkipUnless(r(0).equals(SIZE), -4),

@@ -90,7 +90,8 @@ fn release_sequences() {
         let code = code.code().iter().cloned().chain([vec![instruction]]);
         Litmus::new(code)
     };
-    // A thread that reads 1 reads the update of the 2.
+    // A thread that reads 1 from Y reads from the update, which has read 2: after the initial value
+    // 5 it would write 4.
     assert!(!races(
         &third(fetch_add(0, Y, -1, Relaxed)).with_initial(Y, 5)
     ));

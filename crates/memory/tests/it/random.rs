@@ -1,7 +1,7 @@
-//! Random programs: the engine finds what the oracle finds, and nothing twice.
+//! Random programs: the engine finds the same executions as the oracle, and none of them twice.
 //!
-//! CI runs a slice. For more: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test --release -p
-//! mazurka-memory --test it -- --ignored random::`.
+//! The ordinary tests use a few programs. To use more: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo
+//! test --release -p mazurka-memory --test it -- --ignored random::`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -125,7 +125,7 @@ pub fn compare(program: &Litmus, memory: Memory, planted: Planted) -> Option<Res
     )))
 }
 
-/// Removes blocks while the program still shows a disagreement.
+/// Removes blocks from a program as long as the engine and the oracle still disagree about it.
 fn shrink(mut sketch: Sketch, memory: Memory) -> (Sketch, String) {
     let fails = |sketch: &Sketch| match compare(&sketch.program(), memory, Planted::Nothing) {
         Some(Err(error)) => Some(error),

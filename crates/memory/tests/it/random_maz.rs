@@ -18,8 +18,8 @@ const MAX_LOCAL: u64 = 10_000;
 enum Style {
     /// Features that both engines count alike.
     Counted,
-    /// All features. Both engines count updates that do not write, and guards that wait,
-    /// differently, so only results are compared.
+    /// All features. The two engines do not count alike the executions with updates that do not
+    /// write or with guards that wait, so only the results are compared.
     Everything,
 }
 

@@ -1,4 +1,5 @@
-//! Programs that can only be run again from the start, like real code.
+//! Programs that cannot go back to an earlier state, but can only be run again from the start, like
+//! real code.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,6 @@
-//! Random `.maz` programs with unknown values: for each valuation, the executions whose path it
-//! follows are those of the program with these values.
+//! Random `.maz` programs with unknown values. A valuation gives each of these a value. The
+//! executions whose decisions agree with a valuation must be the executions of the program with
+//! these values.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -11,7 +12,8 @@ use mazurka_memory::{End, Ending, Memory, Threads, visit};
 use mazurka_smt::{Effort, Embedded};
 
 const MAX_LOCAL: u64 = 10_000_000;
-/// The values that are tried for each unknown; the programs exclude the first and the last.
+/// The values that are tried for each unknown. The programs require that an unknown is neither the
+/// first nor the last of these.
 const TRIED: std::ops::RangeInclusive<i64> = -1..=3;
 
 /// The number of variables of a program, which are its first cells.
@@ -194,7 +196,8 @@ fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Res
     Some(all)
 }
 
-/// Compares a program. Returns the number of executions, and of those for all values.
+/// Compares a program. Returns the number of executions over all valuations, and the greatest
+/// number for one valuation.
 fn compare(seed: u64, memory: Memory) -> Option<(usize, usize)> {
     let source = Generator::program(seed);
     let program = load(&source, &[]).unwrap_or_else(|mistakes| panic!("{source}\n{mistakes:?}"));

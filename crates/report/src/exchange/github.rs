@@ -10,7 +10,7 @@ use crate::shell::flags_of;
 use crate::verdict::title;
 
 /// Returns violations as errors and warnings as warnings. The verdict is a notice if the program is
-/// verified, and a warning if a bound was hit.
+/// verified, and a warning if the result is inconclusive.
 pub fn github(record: &Record) -> String {
     let mut text = String::new();
     for witness in &record.witnesses {

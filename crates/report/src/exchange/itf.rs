@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::step_file;
 use crate::json as pretty;
 
-/// Returns a run as a trace. If the run repeats its last steps for ever, `lasso` is the number of
-/// steps before these.
+/// Returns a run as a trace. `lasso` says that the run repeats its last steps for ever: it is the
+/// number of steps before the repeated ones.
 pub fn itf(program: &ProgramRecord, run: &Run, lasso: Option<usize>) -> String {
     let states = states(run);
     let vars: Vec<&String> = match states.first() {

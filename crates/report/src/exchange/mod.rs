@@ -59,8 +59,9 @@ fn path_of(program: &ProgramRecord, file: Option<&str>) -> String {
     parts.concat()
 }
 
-/// Returns the path of a step's file, and its label without the file. Labels of steps in included
-/// files begin with the name of the file, for headers of the system without its folder.
+/// Returns the path of a step's file, and its label without the file. The label of a step in an
+/// included file begins with the name of this file. For a header of the system this is the name
+/// without the folder.
 fn step_file<'r>(program: &ProgramRecord, step: &'r Step) -> (String, &'r str) {
     let actor = step.actor.as_ref().and_then(|actor| actor.file.as_deref());
     let file = actor.or(step.file.as_deref());
@@ -72,7 +73,7 @@ fn step_file<'r>(program: &ProgramRecord, step: &'r Step) -> (String, &'r str) {
     (path_of(program, file), label.unwrap_or(&step.label))
 }
 
-/// Returns the name of a file for users, also for standard input.
+/// Returns the name of a file as users should see it: `stdin` for `-`.
 fn shown(file: &str) -> &str {
     match file {
         "-" => "stdin",

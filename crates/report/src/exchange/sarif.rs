@@ -44,7 +44,8 @@ const KINDS: [(Kind, &str, &str); 5] = [
     ),
 ];
 
-/// Returns the findings and warnings of a search, as a log of one run.
+/// Returns the findings and warnings of a search, as a SARIF log. It has one *run* in the sense of
+/// SARIF, which is one invocation of a tool.
 ///
 /// The verdict and the bounds that were hit are a notification of the invocation, because a log
 /// without results does not show that there are no violations.
@@ -54,7 +55,8 @@ pub fn sarif(record: &Record) -> String {
     let mut results = Vec::new();
     for (at, witness) in record.witnesses.iter().enumerate() {
         let rule = rules.kind(witness.kind);
-        // Without a line, so that a change elsewhere in the file does not change it.
+        // The fingerprint of a finding contains no line, so that a change elsewhere in the file
+        // does not change it.
         let same =
             |other: &&Witness| other.kind == witness.kind && other.message == witness.message;
         let before = record.witnesses[..at].iter().filter(same).count();
@@ -97,7 +99,7 @@ pub fn sarif_mistakes(mistakes: &MistakesRecord) -> String {
     log(&rules, results, false, vec![notification])
 }
 
-/// The rules that results refer to, each once.
+/// The rules that results refer to, each once, with its identifier.
 #[derive(Default)]
 struct Rules {
     all: Vec<(String, Value)>,

@@ -220,7 +220,7 @@ impl Sheet {
     }
 }
 
-/// `N=3 M=4`
+/// Returns the settings of a program as text: `N=3 M=4`.
 fn settings(set: &[(String, String)]) -> String {
     let all = set.iter().filter(|(name, _)| !name.starts_with('@'));
     let all: Vec<String> = all.map(|(name, value)| format!("{name}={value}")).collect();

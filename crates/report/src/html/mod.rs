@@ -10,12 +10,12 @@ use mazurka_core::record::{Coverage, Record};
 use crate::svg::escaped;
 use crate::{Lanes, OneRun, View, chart_svg, headline};
 
-/// The style of the page and of every report.
+/// The style of every report, and of the page of `mazurka serve` (docs/page.md).
 pub const STYLE: &str = include_str!("view.css");
 /// The script with which a reader steps through a run.
 pub const SCRIPT: &str = include_str!("view.js");
 
-/// The greatest length of a program that is shown.
+/// The greatest length, in bytes, of a program that is shown.
 const MOST_SOURCE: usize = 200_000;
 
 /// A picture, and the run of the record that it shows.
@@ -60,7 +60,7 @@ pub struct Page<'a> {
     pub figures: &'a [Figure],
     /// Additional HTML, for example a proof.
     pub more: &'a str,
-    /// The program.
+    /// The text of the program; `None` if it is not available.
     pub source: Option<&'a str>,
 }
 
@@ -173,7 +173,7 @@ fn verdict_text(page: &Page<'_>, word: &str) -> String {
     }
 }
 
-/// Returns the question and the counts, in one line.
+/// Returns the command, the engine and the counts, in one line.
 fn facts(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = vec![format!("{} by {}", record.command, record.algorithm)];

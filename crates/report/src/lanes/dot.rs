@@ -21,6 +21,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
     text
 }
 
+/// Draws one panel.
 struct Pen<'a> {
     panel: &'a Panel,
     /// The index of the panel.

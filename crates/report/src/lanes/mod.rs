@@ -18,7 +18,7 @@ use crate::{OneRun, View, witness};
 use model::{Arrow, Cell, LaneRow, LockBar, Panel, Style, Tone};
 use relations::Name;
 
-/// Limit on the length of texts.
+/// Limit on the letters of a note above or below a run.
 const NOTE_WIDTH: usize = 400;
 
 /// The runs of a record as a picture: one below the other, each with a lane for every process.
@@ -89,8 +89,8 @@ impl Lanes {
         }
     }
 
-    /// Makes a picture of one run of one witness, by their numbers from 0; `None` if there is no
-    /// such run.
+    /// Makes a picture of one run of one witness, by their indices in the record. Returns `None` if
+    /// there is no such run.
     pub fn of_witness(record: &Record, witness: usize, run: usize) -> Option<Self> {
         let evidence = record.witnesses.get(witness)?;
         let shown = evidence.runs.get(run)?;

@@ -25,13 +25,14 @@ pub(crate) struct Panel {
     pub locks: Vec<LockBar>,
     /// The relations of the execution graph, under a weak memory model.
     pub arrows: Vec<Arrow>,
-    /// How the run ends: whether that is a violation, and the text.
+    /// The lines about how the run ends: for each, whether it states a violation, and its text.
     pub ending: Vec<(bool, String)>,
     /// For an infinite run: the first and the last row of the part that repeats.
     pub repeats: Option<(usize, usize)>,
-    /// The numbers of all steps and processes, including those that are not drawn.
+    /// How many steps and how many processes the run has, including those that are not drawn.
     steps: usize,
     processes: usize,
+    /// How many steps are drawn.
     drawn: usize,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Lane {
 /// A row: the boxes at one height.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneRow {
-    /// The number of the step.
+    /// The number of the step, from 1; `None` if the row shows no step.
     pub number: Option<usize>,
     pub cells: Vec<Cell>,
     /// A remark across all lanes.
@@ -461,7 +462,7 @@ fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
 }
 
 /// Returns the status of every process at the end of the run. An older record contains it only for
-/// some processes; the others get one that follows from the witnesses.
+/// some processes; for the other processes, the status is derived from the witnesses.
 fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
     if !run.processes.is_empty() {
         return run.processes.clone();
@@ -492,7 +493,8 @@ fn ends(run: &Run, evidence: &[&Witness]) -> Vec<ProcessEnd> {
     all.into_iter().map(end).collect()
 }
 
-/// Returns the numbers of a process such as `0.10`, for comparison.
+/// Returns the numbers in the name of a process: 0 and 10 for `0.10`. Processes are sorted by them,
+/// so that `0.9` comes before `0.10`.
 fn numbers(process: &str) -> Vec<u64> {
     let parts = process
         .split('.')
@@ -543,7 +545,8 @@ fn lanes(run: &Run, ends: &[ProcessEnd], drawn: &[usize]) -> Vec<Lane> {
     order.into_iter().map(lane).collect()
 }
 
-/// Returns the name of a process; for a task of an actor, its object, its method and its number.
+/// Returns the name of a process; for a task of an actor, its object, its method and its name in
+/// the schedule.
 fn lane_name(run: &Run, process: &str) -> String {
     let name = run.name_of(process);
     let mut actors = run.steps.iter().filter(|step| step.process == process);

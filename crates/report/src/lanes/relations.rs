@@ -77,11 +77,12 @@ struct Accesses<'a> {
     run: &'a Run,
     /// Whether every access acquires and releases, as under the model ra.
     all_order: bool,
-    /// Whether there is synchronisation at all.
+    /// Whether the memory model has synchronisation; only ra and rc11 do.
     synchronises: bool,
 }
 
-/// Returns the relations of a run under a memory model; `None` for a run of interleavings.
+/// Returns the relations of a run under a memory model. `model` is `None` for a run of
+/// interleavings, which has no relations.
 pub(crate) fn relations(run: &Run, model: Option<&str>) -> Vec<Relation> {
     let accesses = Accesses {
         run,

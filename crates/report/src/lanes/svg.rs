@@ -18,7 +18,7 @@ const PAD: f64 = 8.0;
 const TRACK: f64 = 19.0;
 const BAR: f64 = 7.0;
 const BETWEEN_ROWS: f64 = 16.0;
-/// The width of the line that leads back from steps that repeat.
+/// The space for the line that leads back from the last repeated step to the first.
 const RETURN: f64 = 24.0;
 /// Limit on the letters of the name of a lane.
 const NAME_WIDTH: usize = 40;
@@ -46,6 +46,8 @@ struct PanelLayout {
     right: f64,
 }
 
+/// The left end of a lane, the left end of its boxes, which come after the bars of its locks, and
+/// the width of the boxes.
 #[derive(Clone, Copy)]
 struct LaneColumn {
     left: f64,
@@ -238,7 +240,7 @@ impl PanelLayout {
         }
         text += &self.races(panel);
         text += &self.repeats(panel);
-        // Arrows are drawn behind the boxes, which may be between their lanes.
+        // Arrows are drawn before the boxes, so that a box between the lanes of an arrow hides it.
         for at in 0..panel.arrows.len() {
             text += &self.arrow(panel, at);
         }
@@ -269,8 +271,8 @@ impl PanelLayout {
         text
     }
 
-    /// Returns a relation: from the side of one box to the side of another, with its name near its
-    /// start, where there is no box.
+    /// Returns a relation: from the side of one box to the side of another, with the short name of
+    /// the relation near its start, where there is no box.
     fn arrow(&self, panel: &Panel, at: usize) -> String {
         let arrow = &panel.arrows[at];
         let (curve, inward) = self.curve(panel, at);
@@ -305,8 +307,8 @@ impl PanelLayout {
         with_tooltip(&format!("{label}: {}", arrow.title), &text)
     }
 
-    /// Returns the curve of an arrow, and the direction of its end: 1 is to the right. An arrow
-    /// within a lane starts and ends on the right side.
+    /// Returns the curve of an arrow, and the direction in which its head points: 1 is to the
+    /// right, -1 to the left. An arrow within a lane starts and ends on the right side.
     fn curve(&self, panel: &Panel, at: usize) -> (Curve, f64) {
         let arrow = &panel.arrows[at];
         let ((_, from), (_, to)) = (arrow.from, arrow.to);

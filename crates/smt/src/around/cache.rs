@@ -6,7 +6,8 @@ use crate::embedded::MANY;
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
 /// Stores the answers of a solver, by the set of constraints. A query that reached a limit of the
-/// solver is not repeated; a query that was broken off or failed is.
+/// solver is not repeated. A query that was broken off by the deadline, or that failed, is repeated
+/// when it is asked again.
 pub struct Cache<S> {
     inner: S,
     answers: FxHashMap<Box<[Term]>, Answer>,
@@ -16,7 +17,7 @@ pub struct Cache<S> {
 /// When there are this many answers, all of them are dropped.
 const MOST: usize = 1 << 16;
 
-/// Whether the solver would give an answer again.
+/// Whether the solver would give the same answer again, so that it can be stored.
 fn lasts(answer: &Answer) -> bool {
     match answer {
         Answer::Sat(_) | Answer::Unsat => true,

@@ -2,8 +2,8 @@
 
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Passes every query to two solvers. If one finds a solution and the other proves that there is
-/// none, the answer is `Unknown` with a defect.
+/// Passes every query to two solvers. If one of them finds a solution and the other one proves that
+/// there is no solution, the answer is `Unknown` with a defect.
 pub struct CrossCheck<A, B> {
     first: A,
     second: B,

@@ -26,7 +26,8 @@ impl<A: Solver, B: Solver> Solver for Fallback<A, B> {
             return first;
         }
         match self.second.check(terms, constraints) {
-            // The answer of the first solver may still be useful, for example a range.
+            // The answer of the first solver is kept, because it may say more: for example, that
+            // there is no solution within a range.
             Answer::Unknown(Why::Failed(_) | Why::Limit(_)) => first,
             second => second,
         }

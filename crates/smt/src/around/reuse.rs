@@ -16,7 +16,7 @@ pub struct Reuse<S> {
 /// Limit on the number of models that are kept.
 const MOST: usize = 8;
 
-/// An evaluator that stores the values of more parts than this drops them.
+/// An evaluator drops the values of the parts of terms when it has stored more values than this.
 const LARGE: usize = 1 << 16;
 
 impl<S: Solver> Reuse<S> {

@@ -10,7 +10,7 @@ use mazurka_smt::{
 };
 use proptest::prelude::*;
 
-/// Returns z3, or prints that it was skipped.
+/// Returns a solver that calls z3; prints a note and returns `None` if z3 is not installed.
 fn z3() -> Option<External> {
     if !Program::Z3.is_present() {
         println!("skipped: z3 is not on the path");
@@ -19,7 +19,8 @@ fn z3() -> Option<External> {
     Some(External::new(Program::Z3, Duration::from_secs(5)))
 }
 
-/// All sorts. Products and quotients of wider sorts take too long for any solver.
+/// The sorts that are tested. They are small, because products and quotients of wider sorts take
+/// too long for any solver.
 fn sorts() -> impl Strategy<Value = Sort> {
     prop::sample::select(vec![
         Sort::Int,
@@ -60,7 +61,8 @@ fn the_embedded_solver_agrees_with_z3() {
 proptest! {
     #![proptest_config(cases(150))]
 
-    /// Growing and shrinking queries, so that models, groups and the cache are used.
+    /// Makes growing and shrinking queries, so that earlier models, independent groups and the
+    /// cache are used.
     #[test]
     fn what_is_around_a_solver_changes_no_answer(
         (formulas, picks) in sorts().prop_filter("finite", |&sort| sort != Sort::Int).prop_flat_map(|sort| {

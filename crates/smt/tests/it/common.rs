@@ -1,6 +1,7 @@
-//! Random expressions with an independent evaluator, which is compared with that of the crate.
+//! Random expressions, with an independent evaluator. Tests compare it with the evaluator of the
+//! crate.
 
-// Not every test uses all of it.
+// Some of this is not used by every test.
 #![allow(dead_code)]
 
 use mazurka_smt::{BitOp, Kind, Sort, Term, Terms};

@@ -116,8 +116,8 @@ fn the_example_of_the_thesis_has_one_solution() {
     assert_eq!(solver.check(&mut terms, &again), Answer::Unsat);
 }
 
-/// Division by a constant guesses quotient and remainder and multiplies: for each dividend there is
-/// exactly one such pair.
+/// Division by a constant lets the search choose quotient and remainder, and multiplies to check
+/// them. For each dividend there must be exactly one pair.
 #[test]
 fn a_number_divides_every_word_in_one_way() {
     let divisors = [1, 2, 3, 5, 6, 12, 48, 100, 127, -1, -3, -48, -127];
@@ -207,7 +207,7 @@ fn differences_of_integers_are_decided_for_all_integers() {
         panic!("there is a solution");
     };
     assert!(model.get(z).unwrap() > 2001);
-    // The same query, with a boolean structure in between.
+    // The same contradiction, if a condition chooses between x and y.
     let choice = terms.ite(below[0], x, y);
     let least = [terms.less(x, choice), terms.less(y, choice)];
     assert_eq!(solver.check(&mut terms, &least), Answer::Unsat);

@@ -56,7 +56,7 @@ proptest! {
             let closed = terms.substitute(term, |part| {
                 constants.iter().find(|&&(variable, _)| variable == part).map(|&(_, constant)| constant)
             });
-            // Constants beyond 64 bits are not folded.
+            // Results beyond 64 bits are not folded, so `closed` may have no value.
             if sort != Sort::Int || terms.value(closed).is_some() {
                 prop_assert_eq!(terms.value(closed), Some(value), "{}", terms.show(term));
             }
@@ -195,7 +195,7 @@ fn large_constants_are_terms_of_their_own() {
     assert_eq!(terms.show(max), "18446744073709551615");
     let most = terms.constant(Sort::Int, i64::MAX);
     assert_eq!(terms.value(most), Some(i64::MAX));
-    // Beyond 64 bits there is no value instead of a wrong one.
+    // A sum beyond 64 bits has no value, instead of a wrong one.
     let one = terms.constant(Sort::Int, 1);
     let beyond = terms.add(most, one);
     assert_eq!(terms.value(beyond), None);

@@ -132,6 +132,10 @@ impl Execution for Permuting {
         self.machine.claims(process, into);
     }
 
+    fn interference_claims(&self, process: ProcessId, waits: bool, into: &mut Claims) {
+        self.machine.interference_claims(process, waits, into);
+    }
+
     fn wait(&self, process: ProcessId) -> Wait {
         self.machine.wait(process)
     }

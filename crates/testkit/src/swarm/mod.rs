@@ -22,7 +22,7 @@ mod synchronised;
 mod theme;
 
 pub use kinds::kinds;
-pub use messages::messages;
+pub use messages::{messages, network};
 pub use models::models;
 pub use symmetric::symmetric;
 pub use synchronised::synchronised;

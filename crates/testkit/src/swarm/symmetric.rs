@@ -168,9 +168,58 @@ impl Maker {
         all.join("; ")
     }
 
+    /// Returns a loop over all processes in one step; if a fault must be inserted, one whose
+    /// iterations do not commute, or that leaves processes out.
+    fn all(&mut self) -> String {
+        let me = self.me();
+        let (a, value) = (self.any_of(&["turn", &me]), self.rng.below(3));
+        let body = if self.fault && self.rng.percent(30) {
+            self.fault = false;
+            self.any_of(&[
+                "turn := owner[j]",
+                "if flag[j] { x := num[j] }",
+                "num[j] := num[(j + 1) % N]",
+                &format!("num[j] := num[{me}] + 1"),
+                "owner[owner[j]] := j",
+                "let t = turn; turn := owner[j]; owner[j] := t",
+                "if turn < j { flag[j] := true }",
+                "num[j] := j",
+                "if j == 0 { flag[j] := true }",
+                "owner[j] := choose(0..N)",
+                "assert num[j] < 2; num[j] := x",
+                "mat[j][j] := mat[0][j]",
+            ])
+        } else {
+            self.any_of(&[
+                "flag[j] := false",
+                &format!("num[j] := {value}"),
+                "num[j] := (num[j] + 1) % 2",
+                &format!("if owner[j] == {a} {{ owner[j] := -1 }}"),
+                &format!("if j != {me} {{ flag[j] := true }}"),
+                "if owner[j] == j { mat[j][j] := true }",
+                "let t = owner[j]; if t == turn { owner[j] := j } else { flag[j] := t == j }",
+                "mat[j][j] := flag[j]; num[j] := if mat[j][j] then 1 else x",
+                "flag[j] := owner[j] == j; owner[j] := turn",
+                "if flag[j] && num[j] == x { flag[j] := false; num[j] := 0 }",
+            ])
+        };
+        let range = if self.fault && self.rng.percent(10) {
+            self.fault = false;
+            "1..N"
+        } else {
+            "0..N"
+        };
+        let (before, after) = match self.rng.below(4) {
+            0 => (self.simple() + "; ", String::new()),
+            1 => (String::new(), format!("; {}", self.simple())),
+            _ => (String::new(), String::new()),
+        };
+        format!("atomic {{ {before}for j in {range} {{ {body} }}{after} }}")
+    }
+
     fn statement(&mut self) -> String {
         let me = self.me();
-        let kinds = if self.depth > 2 { 8 } else { 24 };
+        let kinds = if self.depth > 2 { 8 } else { 27 };
         match self.rng.below(kinds) {
             0..=6 => self.simple(),
             7 => "skip".to_owned(),
@@ -193,6 +242,7 @@ impl Maker {
             22 if !self.in_procedure => {
                 format!("write_lock(l); {}; write_unlock(l)", self.simple())
             }
+            23..=25 => self.all(),
             _ => {
                 self.declared += 1;
                 let name = format!("l{}", self.declared);

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::common::programs;
 use mazurka_core::{Kinds, Limits, Semantics, StopReason};
 use mazurka_explore::{Algorithm, Findings, Goal, Merging, Search, Workers};
-use mazurka_testkit::swarm::{messages, models, swarm, synchronised};
+use mazurka_testkit::swarm::{messages, models, network, swarm, synchronised};
 use mazurka_testkit::{Config, Limit, States, every_state, generate, machine};
 
 /// Returns an exhaustive search that does not search for cycles.
@@ -106,13 +106,14 @@ fn generated(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     all.map(|seed| (seed, generate(seed, &Config::default()).to_string()))
 }
 
-/// Loops, procedures, channels, objects that wait, and named types, in turn.
+/// Loops, procedures, channels, networks of channels, objects that wait, and named types, in turn.
 fn of_swarms(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     (first..first + count).map(|seed| {
-        let text = match seed % 4 {
+        let text = match seed % 5 {
             0 => swarm(seed),
             1 => models(seed),
             2 => messages(seed),
+            3 => network(seed),
             _ => synchronised(seed),
         };
         (seed, text)
@@ -168,6 +169,101 @@ fn a_release_is_explored_alone() {
     let (_, all) = alone(text, &stateful(false)).expect("a small program");
     assert_eq!(seen.sites.len(), 1);
     assert!(found.counts.states < all.counts.states);
+}
+
+/// Returns the numbers of states with the reduction and without it.
+fn states(text: &str) -> [u64; 2] {
+    assert_eq!(wrong(text, true), None, "{text}");
+    [true, false].map(|reduced| {
+        let (_, found) = alone(text, &stateful(reduced)).expect("a small program");
+        found.counts.states.expect("a search of states")
+    })
+}
+
+/// Each channel has one sender and one receiver: one order of the steps is enough.
+#[test]
+fn a_network_needs_one_order() {
+    for capacity in 1..4 {
+        let text = format!(
+            "chan a[{capacity}]: int chan b[{capacity}]: int var x: int = 0
+             process {{ for i in 0..8 {{ a ! i }} }}
+             process {{ let l = 0; for i in 0..4 {{ a ? l; b ! l; a ? l }} }}
+             process {{ let k = 0; for i in 0..4 {{ b ? k }}; x := k }}"
+        );
+        let [few, all] = states(&text);
+        assert_eq!(few, 8 + 12 + 5 + 1, "{text}");
+        assert!(all > few + 20, "{all}");
+    }
+    // The nodes of a ring send before they receive.
+    let text = "const N = 5 chan link[N][1]: int
+        process node (i in 0..N) {
+            let l = 0;
+            for round in 0..3 { link[(i + 1) % N] ! i; link[i] ? l }
+        }";
+    let [few, all] = states(text);
+    assert_eq!(few, 5 * 6 + 1);
+    assert!(all > 500, "{all}");
+}
+
+/// Messages of several fields, and a channel of a `struct`.
+#[test]
+fn a_network_of_structs_needs_one_order() {
+    let text = "struct M { from: int, ok: bool }
+        chan c[2][2]: M var x: int = 0
+        process { let m = M(from: 1, ok: true); c[0] ! m; m.from := 2; c[0] ! m }
+        process { let m = M(from: 0, ok: false); c[0] ? m; c[0] ? m; c[1] ! m }
+        process { let k = M(from: 0, ok: false); c[1] ? k; x := k.from }";
+    let [few, all] = states(text);
+    assert!(few == 8 && all > few, "{few} of {all}");
+}
+
+/// A waiting send waits for a receive, and a waiting receive for a send. The locks make the sets
+/// that start with the other end larger than the set of the assignment to x.
+#[test]
+fn the_other_end_of_a_channel_comes_first() {
+    let with = |waits: &str, enables: &str| {
+        format!(
+            "chan c[1]: int lock m var x: int = 0
+             process {{ let l = 0; {waits}; x := 2 }}
+             process {{ let k = 0; lock(m); {enables}; unlock(m) }}
+             process {{ x := 1 }}
+             process {{ lock(m); unlock(m) }}"
+        )
+    };
+    for (waits, enables) in [("c ! 1; c ! 2", "c ? k"), ("c ? l", "c ! 1")] {
+        let text = with(waits, enables);
+        assert_eq!(wrong(&text, true), None);
+        let (_, found) = alone(&text, &stateful(true)).expect("a small program");
+        assert_eq!(found.counts.final_states, 2, "{text}");
+    }
+}
+
+/// Another process looks at both ends of the channel, so its order is visible.
+#[test]
+fn both_ends_of_a_channel_are_seen() {
+    let with = |third: &str| {
+        format!(
+            "chan c[2]: int var x: int = 0 proc put() {{ c ! 3 }}
+             process {{ c ! 1; c ! 2 }} process {{ let l = 0; c ? l }} process {{ {third} }}"
+        )
+    };
+    let [few, _] = states(&with("skip"));
+    assert_eq!(few, 4);
+    for third in [
+        "x := len(c)",
+        "let ok = try c ! 3; x := 1",
+        "let l = 0; let ok = try c ? l; x := l",
+        "atomic { len(c) < 2 |> c ! 3; x := len(c) }",
+        "atomic { put() }",
+        "put()",
+        "let l = 0; c ? l; x := l",
+        "select { c ! 5 |> { skip } [] else |> { x := 2 } }",
+    ] {
+        let [few, _] = states(&with(third));
+        assert!(few > 6, "{few}: {third}");
+    }
+    let [few, _] = states(&with("skip").replace("var x", "invariant len(c) < 2 var x"));
+    assert!(few > 4, "{few}");
 }
 
 #[test]

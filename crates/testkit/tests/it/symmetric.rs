@@ -290,6 +290,33 @@ const PROGRAMS: &[(&str, &[u32])] = &[
         "var x: int = 0 process p (i in 0..3) { x := 1 } process q (i in 0..2) { x := 2 }",
         &[3, 2],
     ),
+    // Loops over all processes, in one step.
+    (
+        "var a: int[3] = 0 process p (i in 0..3) { atomic { for j in 0..3 { a[j] := 2 } } }",
+        &[3],
+    ),
+    (
+        "var a: int[3] = 0 process p (i in 0..3) { a[i] := 1 }
+         process q { atomic { for j in 0..3 { if a[j] == 0 { a[j] := 2 } } } }",
+        &[3],
+    ),
+    (
+        "var a: int[3] = -1 var b: bool[3][2] = false var t: int = -1
+         process p (i in 0..3) {
+             t := i;
+             atomic {
+                 for j in 0..3 { let k = a[j]; if k != i { a[j] := t; b[j][0] := b[j][1] } };
+                 b[i][1] := true
+             }
+         }",
+        &[3],
+    ),
+    (
+        "var a: int[4] = 0 process p (i in 1..4) {
+             atomic { for j in 1..4 { if j != i { a[j] := (a[j] + 1) % 2 } } }
+         }",
+        &[3],
+    ),
     // One of the processes is not like the others.
     ("var t: int = 0 process p (i in 0..3) { t := i }", &[2]),
     (
@@ -363,6 +390,47 @@ const PROGRAMS: &[(&str, &[u32])] = &[
     (
         "atomicity access var t: int = -1 var a: bool[3] = false
          process p (i in 0..3) { t := i; a[t] := true }",
+        &[],
+    ),
+    // Loops whose order is visible, in several steps, or over some of the processes.
+    (
+        "var a: int[3] = 0 process p (i in 0..3) { a[i] := 1; for j in 0..3 { a[j] := 2 } }",
+        &[],
+    ),
+    (
+        "var a: int[3] = 0 process p (i in 0..3) { a[i] := 1; atomic { for j in 0..2 { a[j] := 2 } } }",
+        &[],
+    ),
+    (
+        "var a: int[3] = 0 var x: int = 0
+         process p (i in 0..3) { a[i] := 1; atomic { for j in 0..3 { x := a[j] } } }",
+        &[],
+    ),
+    (
+        "var a: int[3] = 0
+         process p (i in 0..3) { atomic { for j in 0..3 { a[j] := a[i] + 1 } } }",
+        &[],
+    ),
+    (
+        "var a: int[3] = 0
+         process p (i in 0..3) { a[i] := 1; atomic { for j in 0..3 { assert a[j] < 2; a[j] := 2 } } }",
+        &[],
+    ),
+    (
+        "var a: int[3] = 0
+         process p (i in 0..3) { a[i] := 1; atomic { for j in 0..3 { a[j] := choose(0..2) } } }",
+        &[],
+    ),
+    (
+        "var a: bool[3][3] = false process p (i in 0..3) {
+             atomic { for j in 0..3 { a[i][j] := a[j][i] } }
+         }",
+        &[],
+    ),
+    (
+        "var a: int[3] = 0 process p (i in 0..3) {
+             atomic { let t = 0; for j in 0..3 { t := a[j] }; a[i] := t }
+         }",
         &[],
     ),
 ];

@@ -113,7 +113,8 @@ pub(crate) fn excluded_module(name: &str) -> Option<Excluded> {
     found.map(|(_, excluded, _)| *excluded)
 }
 
-/// Returns the excluded part that a name belongs to, given the imported modules.
+/// Returns the excluded part that a name belongs to, if any. `imported` has the modules that the
+/// current module imports.
 pub(crate) fn excluded_name(name: &str, imported: &[&str]) -> Option<Excluded> {
     let (home, short) = name.rsplit_once('.').unwrap_or(("", name));
     let always = match short {

@@ -1,4 +1,5 @@
-//! Parses expressions, by precedence climbing.
+//! Parses expressions, by precedence climbing: an operand, then operators and operands as long as
+//! the operators bind tightly enough.
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;

@@ -1,4 +1,4 @@
-//! Parses modules and their declarations.
+//! Parses modules and their declarations: types, functions, exceptions, interfaces and classes.
 
 use mazurka_diagnostics::Diagnostic;
 

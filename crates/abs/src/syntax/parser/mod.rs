@@ -1,5 +1,6 @@
 //! A recursive descent parser, with precedence climbing for expressions. After a mistake has been
-//! reported, parsing continues after the next `;` or bracket, so that one run reports several.
+//! reported, parsing continues after the next `;` or bracket, so that several mistakes can be
+//! reported at once.
 
 mod excluded;
 pub(crate) use excluded::{Excluded, excluded_module, excluded_name};
@@ -17,14 +18,16 @@ use super::lexer::words;
 use super::token::{CONTEXTUAL, Token, TokenKind};
 use super::variability::Variability;
 
-/// Limit on nesting.
+/// Limit on how deeply expressions, types and statements are nested.
 const MAX_NESTING: usize = 200;
 
 /// A mistake that has been reported; the caller finds a place to continue.
 pub(crate) struct Reported;
 
+/// What a parsing function returns.
 pub(crate) type Parsed<T> = Result<T, Reported>;
 
+/// The parser: the words of the text, the position in them, and what has been found so far.
 pub(crate) struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token>,
@@ -44,7 +47,8 @@ pub(crate) struct Model {
     pub variability: Variability,
 }
 
-/// Parses a file. With `ignore_time`, durations are release points.
+/// Parses a file. With `ignore_time`, durations take no time: `await duration(…)` only releases the
+/// cog.
 pub(crate) fn parse(source: &str, ignore_time: bool) -> (Model, Vec<Diagnostic>) {
     let (tokens, mistakes) = words(source, 0, source.len());
     let mut parser = Parser {

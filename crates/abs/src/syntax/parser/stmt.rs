@@ -1,4 +1,5 @@
-//! Parses statements.
+//! Parses statements. A type followed by a name begins the declaration of a variable. A statement
+//! that begins with no keyword is a declaration, an assignment or an expression.
 
 use super::excluded::Excluded;
 use super::{Parsed, Parser};

@@ -169,8 +169,8 @@ impl Parser<'_> {
         Ok(delta)
     }
 
-    /// Parses a requirement on a class parameter of a delta. Returns whether there is a
-    /// requirement.
+    /// Parses and ignores a requirement on a class parameter of a delta: `hasField`, `hasMethod` or
+    /// `hasInterface`. Returns whether there was one.
     fn has_condition(&mut self) -> Parsed<bool> {
         if self.accept("hasField") {
             self.ty()?;
@@ -270,7 +270,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a change of a class. The token after its name distinguishes a field from a method.
+    /// Parses a change of a class. The token after the declared name distinguishes a field from a
+    /// method.
     fn class_change(&mut self) -> Parsed<ClassChange> {
         let field = self.field_follows();
         if field && self.accept("adds") {

@@ -20,7 +20,7 @@ use crate::show::{Format, exchanged, show};
 use crate::watch::watched;
 use crate::{native, output, values};
 
-/// The server name that selects this process.
+/// The value of `--cluster` with which this process explores all parts itself.
 const HERE: &str = "here";
 
 /// Which machines explore.
@@ -180,7 +180,8 @@ fn read(shared: &Shared, result: &[u8]) -> Result<Checkpoint, String> {
 
 impl Plan for Results<'_> {
     fn root(&self) -> Vec<u8> {
-        // Writing an order cannot fail in practice; workers would refuse an empty one.
+        // Writing an order cannot fail in practice. If it did, the workers would refuse the empty
+        // order.
         self.shared.root().text().unwrap_or_default().into_bytes()
     }
 

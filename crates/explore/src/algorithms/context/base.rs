@@ -2,8 +2,8 @@
 //! `optimal` with its wakeup trees.
 //!
 //! Both keep the current execution with its races, and the states on the path with their backtrack
-//! sets. The trait [`Base`] has what context-sensitive DPOR asks of them: which processes a state
-//! still has to run, adding processes to it, and cutting a run.
+//! sets. The trait [`Base`] is their common interface. With it, context-sensitive DPOR asks which
+//! processes must still be run from a state, adds processes to be run, and cuts runs.
 
 use mazurka_core::{Event, Execution, ProcessId};
 
@@ -14,11 +14,12 @@ use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
-/// Ranks a process, given its index in the order of names; the process with the least rank is tried
-/// first.
+/// Ranks a process, given its index among the processes in the order of names. The process with the
+/// least rank is tried first.
 pub(crate) type Rank<'a> = &'a dyn Fn(usize, ProcessId) -> (u32, usize);
 
-/// The interface of this search. States are numbered by their depth.
+/// The interface of the search whose runs are cut. A `node` is a state of the path, given by its
+/// depth.
 pub(crate) trait Base<S: Set> {
     /// Whether `mark_rivals` has an effect.
     const MARKS_RIVALS: bool;
@@ -28,10 +29,10 @@ pub(crate) trait Base<S: Set> {
     /// Returns the current execution.
     fn order(&self) -> &Order<S>;
 
-    /// Returns the claims of steps, by number.
+    /// Returns the catalogue, which represents the claims of a step by a number.
     fn catalogue(&self) -> &Catalogue;
 
-    /// Returns the number of an event's claims in the catalogue.
+    /// Returns the number that represents an event's claims in the catalogue.
     fn number_of(&mut self, event: &Event) -> u32;
 
     /// Whether a run has more events than the sets can hold.
@@ -55,7 +56,8 @@ pub(crate) trait Base<S: Set> {
     /// Returns the processes of a state that are ready, awake and outside its backtrack set.
     fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId>;
 
-    /// Adds the idle processes that satisfy `who` to the backtrack set of the last state.
+    /// Adds the [idle](Self::idle) processes that satisfy `who` to the backtrack set of the last
+    /// state.
     fn want<E: Execution>(&mut self, program: &E, who: impl Fn(ProcessId) -> bool);
 
     /// Whether a process can be run from the last state, from which no process has been run.
@@ -68,11 +70,11 @@ pub(crate) trait Base<S: Set> {
     fn is_contested(&self) -> bool;
 
     /// Chooses a process to be the only one that is run from the last state. It must be awake, and
-    /// must not have been run from there.
+    /// must not have been run from there. Returns the process, or `None` if it is not ready there.
     fn take_only(&mut self, process: ProcessId) -> Option<ProcessId>;
 
-    /// Returns the process to run next from the last state. `rank` decides between several
-    /// candidates.
+    /// Returns the process to run next from the last state, and adds the outcomes for its step to
+    /// `outcomes`. `rank` decides between several candidates. `None` if no process is left to run.
     fn next<E: Execution>(
         &mut self,
         program: &E,
@@ -89,7 +91,8 @@ pub(crate) trait Base<S: Set> {
     /// Called where a run is cut.
     fn cut<E: Execution>(&mut self, program: &E);
 
-    /// Marks these events of the run, which conflict with a step that could follow a cut.
+    /// Marks events of the run that conflict with a step that could follow a cut: the search treats
+    /// them as if they conflicted with a guarded step.
     fn mark_rivals(&mut self, events: &S);
 
     /// Estimates the finished fraction of the search.
@@ -187,7 +190,7 @@ impl<S: Set> Base<S> for Source<S> {
         Policy::leaf(self, program, end);
     }
 
-    /// Nothing to do: races were analysed when their second event was made.
+    /// Does nothing: `source` analyses a race when the second event of the race is made.
     fn cut<E: Execution>(&mut self, _program: &E) {}
 
     fn mark_rivals(&mut self, _events: &S) {}

@@ -2,8 +2,10 @@
 //!
 //! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
 //! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. The
-//! algorithm as printed loses states (errata E1; [`Printed`] implements it literally), so this is a
-//! different algorithm with the same idea.
+//! algorithm as printed loses states (erratum E1 in docs/algorithms.md; [`Printed`] implements it
+//! literally), so this is a different algorithm with the same idea. In the table, E is the current
+//! run, p the process that makes the next step, e an event of E that races with this step, and E'
+//! the run before e.
 //!
 //! | paper | here |
 //! |---|---|
@@ -16,9 +18,9 @@
 //! | (nothing) | the processes to run because of what may follow a cut: [`Wants`] |
 //! | anticipating cuts, guiding | [`Variant::anticipate`], [`Variant::guide`] |
 //!
-//! In v.u the steps that happen after e come last. The states of line 13 are compared when the
-//! steps of the sequence have been made, as in section 6.2. If a remaining step of a sequence
-//! conflicts with p, `look_around` makes the steps and compares.
+//! The sequence v.u reverses the race; the steps in it that happen after e come last. The states of
+//! line 13 are compared when the steps of the sequence have been made, as in section 6.2. If a
+//! remaining step of a sequence conflicts with p, `look_around` makes the steps and compares.
 //!
 //! When a step p races with an earlier event e, a sleep sequence is stored with the state E' before
 //! e: p with its past, and e. The sequence also stores the state that this run has reached after p.
@@ -32,8 +34,8 @@
 //! Every reachable complete state (final, deadlocked, failed) is met, and every location that
 //! fails. The proof is in docs/proofs/context.md. The code relies on these rules:
 //!
-//! - A sequence is followed only when the search has finished E'.e, so that a cut run ends in a
-//!   state that was finished before.
+//! - A sequence is followed only when the search has explored everything after E'.e, so that a cut
+//!   run ends in a state from which everything has been explored.
 //! - At a cut, take each event d that conflicts with a possible future step of some process and is
 //!   not in the program past of that process. Enough processes are added to the backtrack set of
 //!   the state before d ([`Wants`]).
@@ -49,28 +51,29 @@
 //!
 //! # Where it deviates
 //!
-//! - The repair of E1 is included: the last step of a sequence is made and its races are analysed,
-//!   and then the run is cut. This repair alone is not enough, because the last step of a sequence
-//!   may be the only one that is run from a state: `found-context-future` in the corpus is an
-//!   example. So the cut also considers the possible future steps (see above), which makes the
+//! - The repair of erratum E1 is included: the last step of a sequence is made and its races are
+//!   analysed, and then the run is cut. This repair alone is not enough, because the last step of a
+//!   sequence may be the only one that is run from a state: `found-context-future` in the corpus is
+//!   an example. So the cut also considers the possible future steps (see above), which makes the
 //!   repair provable.
-//! - A sequence has only the steps that happen before p, not all between e and p: the others are
-//!   independent of the swapped steps. So sequences are short, and equal ones are recognised. Their
-//!   steps may be made in any order.
+//! - A sequence has only those steps between e and p that happen before p: all other steps between
+//!   them are independent of the swapped steps. So sequences are short, and equal ones are
+//!   recognised. Their steps may be made in any order.
 //! - *Anticipating*: if the last step of a sequence is independent of everything that other
 //!   processes may still do, no other process is run there. The step itself is made, to check that
 //!   it leads to the expected state.
 //! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
-//! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
-//!   `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
-//! - The number of traces is unknown. `deadlocks` and `failures` count only those that were met.
-//!   These may be fewer than other engines count, but they are 0 only if there are none.
+//! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search whose runs are
+//!   cut is `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
+//! - The number of traces is unknown. `deadlocks` and `failures` count only what this search meets.
+//!   They may be less than with other engines, but they are 0 only if the program has no deadlock
+//!   or no failure.
 //! - Only one worker explores, because a part of the space would not know the explored states of
 //!   another part.
 //!
 //! A step costs more than in `source`: the sum is updated, the sequences that contain the step or
-//! depend on it are changed, and the others are copied. In states where a run is cut or ends, only
-//! the sum is updated.
+//! depend on it are changed, and all other sequences are copied. In states where a run is cut or
+//! ends, only the sum is updated.
 
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, Fingerprint, ProcessId, Semantics, Status, Wait,
@@ -151,13 +154,14 @@ pub(crate) struct Context<S, B> {
     made: Vec<SequenceStep>,
     /// Number of events of the run with a false `assume`.
     discards: usize,
-    /// Whether the last state has been met or can be reached from a state that has been met.
+    /// Whether the last state is known: it was met before, or a run leads to it from a state that
+    /// was met before.
     known: bool,
     /// The positions, in the run, of the steps of the sequence that is being built; kept to reuse
     /// the allocation.
     places: Vec<usize>,
-    /// The positions of those of its steps that happen after the earlier event of the race; kept
-    /// for the same reason.
+    /// The positions of the steps of that sequence that happen after the earlier event of the race;
+    /// also kept to reuse the allocation.
     after: Vec<usize>,
     lengths: ProcessLengths,
     claims: Claims,

@@ -1,4 +1,4 @@
-//! Context-sensitive DPOR exactly as printed, which loses states: errata E1.
+//! Context-sensitive DPOR exactly as printed, which loses states: erratum E1 in docs/algorithms.md.
 //!
 //! Implements the paper's Algorithm 1, on top of `source`, to show its error: the last step of a
 //! sleep sequence is never made, so its races, and those of the steps after it, are never found.

@@ -1,7 +1,9 @@
 //! Sleep sequences: steps that lead from a state to a state whose future is already known.
 //!
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
-//! states after it. If a step of the sequence is made, it is removed from the sequence. If a step
+//! states after it. The *sum* of a state is what [`Meter`](crate::algorithms::meter::Meter)
+//! computes from its parts; a sequence has an expected final sum, that of the state to which it
+//! should lead. If a step of the sequence is made, it is removed from the sequence. If a step
 //! outside the sequence is made and is independent of all remaining steps, it adds the same amount
 //! to the expected final sum as to the current sum. Any other step *suspends* the sequence. When a
 //! later step continues it, the expected sum is computed on a [`Trip`](super::trip::Trip): the rest
@@ -21,7 +23,8 @@ use smallvec::SmallVec;
 
 use crate::relations::catalogue::{Catalogue, single};
 
-/// Longer sequences are discarded, because they are unlikely to be followed to the end.
+/// Limit on the steps of a sequence. Longer sequences are discarded, because they are unlikely to
+/// be followed to the end.
 pub(super) const MOST_STEPS: usize = 64;
 /// Limit on the number of sequences that start from one state.
 const MOST_SEQUENCES: usize = 256;
@@ -34,7 +37,7 @@ const MOST_AHEAD: u32 = 32;
 pub(super) struct SequenceStep {
     pub process: ProcessId,
     pub outcomes: SmallVec<[i64; 1]>,
-    /// The claims of the step when it was made.
+    /// The claims of the step when it was made, as their number in the [`Catalogue`].
     pub claims: u32,
 }
 
@@ -79,12 +82,13 @@ struct Sequence {
 /// A sequence that has been followed up to a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
-    /// The number of the sequence.
+    /// The number of the sequence: its index in [`Sequences::all`].
     number: u32,
-    /// The depth of the state from which the sequence is suspended, because a step was made that it
-    /// depends on; `NEVER` if it is not suspended.
+    /// The depth of the state from which on the sequence is suspended: the step made there is
+    /// outside the sequence and conflicts with a step of it. `NEVER` if the sequence is not
+    /// suspended.
     since: u32,
-    /// The remaining steps, as bits.
+    /// The remaining steps, as bits: bit i stands for step i of the sequence.
     left: u64,
     /// Number of remaining steps.
     length: u32,
@@ -153,9 +157,9 @@ impl Followed {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SuspendedSequence {
     pub sequence: Followed,
-    /// The depth of the state after which it was suspended.
+    /// The depth of the state from which on it was suspended.
     pub since: usize,
-    /// The step that was made.
+    /// The index, in the sequence, of the step that was made.
     made: u32,
 }
 
@@ -171,12 +175,12 @@ pub(super) struct SummedStep<'a> {
 /// The sequences of the states on the current path.
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
-    /// All sequences, by number.
+    /// All sequences; the *number* of a sequence is its index here.
     all: Vec<Sequence>,
     /// Free numbers for new sequences.
     free: Vec<u32>,
-    /// For each number, whether the sequence led to an unexpected state, because the order of its
-    /// steps matters in this program.
+    /// For each sequence, by number, whether it led to an unexpected state, because the order of
+    /// its steps matters in this program. Such a sequence is not tried again.
     useless: Vec<bool>,
     /// For each state, the sequences that start from it.
     homes: Vec<Vec<u32>>,
@@ -228,7 +232,8 @@ impl Sequences {
         }
     }
 
-    /// Returns the greatest number of states stored at any time.
+    /// Returns the greatest number of sequences stored at any time. Each stores one state, as a
+    /// sum.
     pub fn most_stored(&self) -> usize {
         self.most
     }
@@ -244,8 +249,8 @@ impl Sequences {
     fn follow_some(&mut self, made: SummedStep<'_>) -> bool {
         let mine = bit(made.event.process);
         let mut known = false;
-        // Sequences that start from the state before have at least two steps, and are not
-        // suspended.
+        // Only sequences handed down to the state before are examined. Those that start there have
+        // at least two steps, so this step does not end them, and they are not suspended.
         for at in self.handed() {
             if self.followed[at].processes & mine != 0 {
                 known |= self.ends(self.followed[at], made);
@@ -261,8 +266,8 @@ impl Sequences {
         self.starts[last - 1]..self.starts[last]
     }
 
-    /// Whether the last step completes a sequence as expected. A suspended sequence is added to
-    /// `resumable`.
+    /// Whether the last step completes a sequence in the expected state. A suspended sequence is
+    /// added to `resumable`.
     fn ends(&mut self, followed: Followed, made: SummedStep<'_>) -> bool {
         let steps = &self.all[followed.number as usize].steps;
         let mine = next_of(made.event.process, &followed, steps);
@@ -340,7 +345,8 @@ impl Sequences {
         self.followed.push(followed);
     }
 
-    /// Returns the sequence after the last step, if any step of it remains.
+    /// Returns the sequence after the last step; `None` if no step of it remains, or if it need not
+    /// be handed down.
     fn next(
         &self,
         mut followed: Followed,
@@ -369,8 +375,8 @@ impl Sequences {
         followed.is_worth_while(from).then_some(followed)
     }
 
-    /// Returns the suspended sequences that the last step continues: first those that it completes;
-    /// among the others, those that were suspended last come first.
+    /// Returns the suspended sequences that the last step continues: first the sequences that it
+    /// completes, then all others; within each group, the sequence suspended last comes first.
     pub fn resumable(&mut self) -> Vec<SuspendedSequence> {
         let mut resumable = std::mem::take(&mut self.resumable);
         resumable.sort_by_key(|suspended| {
@@ -540,7 +546,7 @@ impl Sequences {
     }
 }
 
-/// Returns the first remaining step of a process in a sequence.
+/// Returns the index, in a sequence, of the first remaining step of a process.
 #[inline]
 fn next_of(process: ProcessId, followed: &Followed, steps: &[SequenceStep]) -> Option<u32> {
     let mut left = followed.left;
@@ -577,7 +583,7 @@ fn conflict(
 /// A length for each process; kept to reuse the allocation.
 #[derive(Debug, Default)]
 pub(super) struct ProcessLengths {
-    /// The length of each process, and the round in which it was entered.
+    /// For each process, the round in which its length was entered, and the length.
     all: Vec<(u32, u32)>,
     /// Only lengths that were entered in this round are valid.
     round: u32,
@@ -605,7 +611,7 @@ impl ProcessLengths {
         *round = self.round;
     }
 
-    /// Returns the length for a process; the greatest number if the process has no length.
+    /// Returns the length for a process; `u32::MAX` if the process has no length.
     pub fn get(&self, process: ProcessId) -> u32 {
         let known = self.all.get(process.index());
         let known = known.filter(|(round, _)| *round == self.round);

@@ -26,8 +26,8 @@ pub(super) struct Trip<'a, E> {
 impl<'a, E: Semantics> Trip<'a, E> {
     pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
         let run = meter.steps();
-        // The steps of a trip are taken back, and steps of the run are repeated, so no step may be
-        // broken off.
+        // The steps of a trip are taken back, and steps of the run are repeated. A step that takes
+        // long must not be broken off by a limit, as it may be in the search itself.
         program.break_off_long_steps(false);
         Self {
             program,
@@ -68,7 +68,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
         self.steps >= LONG
     }
 
-    /// Makes some steps. Returns whether they are possible without a false `assume`.
+    /// Makes some steps. Returns whether all of them were possible and none had a false `assume`.
     pub fn make_all<'s>(&mut self, steps: impl IntoIterator<Item = &'s SequenceStep>) -> bool {
         steps.into_iter().all(|step| self.make(step))
     }

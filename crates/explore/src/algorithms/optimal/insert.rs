@@ -1,6 +1,6 @@
 //! Insertion into a wakeup tree: insert_\[E\](v, wut(E)) of JACM 2017, section 7. The sequence v
-//! that reverses a race follows the existing branches of the tree as far as it can. Where it
-//! cannot, the rest of it becomes a new branch.
+//! that reverses a race follows the existing branches of the tree as far as it can. Where no branch
+//! can be followed, the remaining part of v becomes a new branch.
 
 use mazurka_core::Event;
 
@@ -12,7 +12,8 @@ use crate::relations::set::{Set, for_each};
 pub(super) enum Cover {
     /// This branch is a weak initial of v.
     Branch(u32, Initial),
-    /// No branch covers v: a new branch must be added after this one.
+    /// No branch covers v: a new branch must be added after this one, or as the only one if it is
+    /// [`NONE`].
     None { after: u32 },
 }
 
@@ -23,7 +24,8 @@ struct Chain {
 }
 
 impl<S: Set> Optimal<S> {
-    /// Adds a branch for v to the wakeup tree of a state.
+    /// Adds a branch for v to the wakeup tree of a state, after the branch `after` ([`NONE`] if the
+    /// tree is empty).
     pub(super) fn add(&mut self, node: usize, after: u32, v: &Reversal<S>, run: &[Event]) {
         let added = self.chain(v, run);
         match after {
@@ -86,8 +88,8 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or below
-    /// all branches if v does not say which. Outcomes without a branch need none: the process is
-    /// run with all its outcomes anyway.
+    /// all branches if v does not say which. For outcomes without a branch nothing is inserted: the
+    /// process is run with all its outcomes in any case.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,
@@ -129,8 +131,8 @@ impl<S: Set> Optimal<S> {
             let key = self.key_at(at);
             self.append(&mut chain, at, key, run);
         });
-        // No outcomes for the reversed step: it may read other values, and so have other outcomes
-        // to choose from.
+        // The reversed step is added without outcomes: it may read other values, and so have other
+        // outcomes to choose from.
         if v.all.contains(v.last) {
             self.append(&mut chain, v.last, 0, run);
         }

@@ -617,27 +617,37 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     let step = RacingStep::Event(self.order.len());
                     self.expand_rivals(event.process, &event.claims, step);
                 }
-                self.order.push(event);
+                let single = self.order.push(event);
                 let parent = self.nodes.len() - 1;
                 if !event.plain && !event.outcomes.is_empty() {
                     self.may_block = true;
                     key = self.key_of(event);
                     branches = self.wake_with(parent, event.process, key);
                 }
-                let single = self.order.events[parent].single;
-                if let Some(expected) = self.expected.take() {
+                if cfg!(debug_assertions)
+                    && let Some(expected) = self.expected.take()
+                {
                     let claims = self.catalogue.number_of_event(event, single);
                     self.may_block |= claims != expected;
                 }
                 for at in self.nodes[parent].sleepers as usize..start {
-                    let mut sleeper = self.sleepers[at];
-                    sleeper.inherited |= branches == NONE;
-                    if sleeper.process != event.process
-                        && !self
-                            .catalogue
-                            .conflict(sleeper.claims, single, &event.claims)
+                    // Field by field: the last sleeper has just been written so, and a copy in
+                    // larger pieces would cause a store-forwarding stall.
+                    let NextStep {
+                        process,
+                        claims,
+                        inherited,
+                        ..
+                    } = self.sleepers[at];
+                    if process != event.process
+                        && !self.catalogue.conflict(claims, single, &event.claims)
                     {
-                        self.sleepers.push(sleeper);
+                        self.sleepers.push(NextStep {
+                            process,
+                            claims,
+                            key: 0,
+                            inherited: inherited || branches == NONE,
+                        });
                     }
                 }
             }

@@ -4,8 +4,8 @@
 //! reversed race are run again for each of its orders. So steps that race with nothing should come
 //! first, and processes that race with each other should be run one right after the other: then few
 //! unrelated steps follow a reversal. The first run shows which processes race and which steps
-//! cannot race: those that release locks, that read what no other process changes, or that write
-//! what no other process touches.
+//! cannot race: those whose accesses all release locks, read what no other process changes, or
+//! write what no other process touches.
 //!
 //! *An order, never a filter.* One run does not show the steps of a process in another run: a child
 //! that ends immediately in the first run may make steps in another. So the first run only gives a
@@ -18,11 +18,13 @@ use mazurka_core::{Access, AccessKind, Event, ProcessId, ProcessTable};
 /// Hints about which process to run first.
 #[derive(Debug, Default)]
 pub(crate) struct Preference {
-    /// Processes that race, each followed by its racing partners.
+    /// Processes that race, each followed by the processes that it races with.
     rivals: Vec<ProcessId>,
-    /// For each process, whether it is among the rivals; false beyond the end.
+    /// For each process, by its index, whether it is among the rivals. A process beyond the end of
+    /// the list is not.
     races: Vec<bool>,
-    /// Processes that do not race. A process that made no step in the first run need not be here.
+    /// Processes that do not race. A process that made no step in the first run may be missing from
+    /// the list.
     loners: Vec<ProcessId>,
     /// Processes that race with some of their steps only. The bits say which of the first 64 steps
     /// race with nothing.
@@ -127,7 +129,8 @@ impl Preference {
         }
     }
 
-    /// Returns the first process that can be run, or `None` if no process can.
+    /// Returns the first process that satisfies `can`, or `None` if no process does. `made` returns
+    /// the number of steps that a process has made.
     #[inline(always)]
     pub fn first(
         &self,

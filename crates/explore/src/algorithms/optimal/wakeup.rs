@@ -16,8 +16,8 @@ pub(crate) struct NextStep {
     pub claims: u32,
     /// In a wakeup tree: the outcomes that the branch is for.
     pub key: Key,
-    /// Whether the process, asleep, covers only sequences that contain its step: see the head of
-    /// `optimal`.
+    /// Whether the process, while it sleeps, covers only sequences that contain its step: see the
+    /// head of `optimal`.
     pub inherited: bool,
 }
 
@@ -50,7 +50,8 @@ impl Forest {
         }
     }
 
-    /// A mark that changes whenever a node is added, unless one is released too.
+    /// Returns the length of the arena and its first free node. They change whenever a node is
+    /// added, unless a node is released, too.
     pub fn mark(&self) -> (usize, u32) {
         (self.nodes.len(), self.free)
     }

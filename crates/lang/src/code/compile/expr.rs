@@ -1,5 +1,5 @@
 //! Compiles expressions. An expression leaves its value on the operand stack. With `atomicity
-//! access`, each read of a shared variable is a step of its own: the compiler emits these reads
+//! access`, each read of a shared variable is a separate step: the compiler emits these reads
 //! first, each into a temporary, and then evaluates the expression over the temporaries.
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};

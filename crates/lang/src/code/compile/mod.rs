@@ -149,6 +149,7 @@ impl<'a> Compiler<'a> {
         let code = Code {
             ops: Vec::new(),
             quick: Vec::new(),
+            waits: Vec::new(),
             spans: Vec::new(),
             bodies: Vec::new(),
             layouts: Vec::new(),
@@ -191,6 +192,8 @@ impl<'a> Compiler<'a> {
                 || program.refinement.is_some(),
             guards: mazurka_core::Claims::new(),
             ends: Vec::new(),
+            pure_ends: FxHashMap::default(),
+            channels: Vec::new(),
             late: Vec::new(),
             may_loop: false,
             begins: Vec::new(),

@@ -15,7 +15,7 @@ use super::{Compiler, IndexedAccess, Values, constant_index};
 pub(super) struct Loop {
     breaks: Vec<u32>,
     continues: Vec<u32>,
-    /// The numbers of guards and atomic blocks around the loop.
+    /// How many guards and how many atomic blocks enclose the loop.
     guards: usize,
     atomics: usize,
     /// Whether a guard's step may continue after a `break`.

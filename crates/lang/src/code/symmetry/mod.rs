@@ -40,12 +40,14 @@
 //!   `server (i in 0..N)`, are permuted together.
 //!
 //! No symmetry is found in programs with inputs, unknown initial values or a `spec object`, in
-//! families of more than 64 members, and for processes that start others. `for` counts upwards, so
-//! arrays that its counter subscripts are not symmetric; neither are operands of `<`, `min` and
-//! `max`. Under `atomicity access`, temporaries keep parts of a statement between its steps. So in
-//! this mode, outside of guards and `atomic` blocks, only constants and locals that are not part of
-//! a larger expression may be members.
+//! families of more than 64 members, and for processes that start others. Operands of `<`, `min`
+//! and `max` are not symmetric. `for` counts upwards, so its counter is not either, unless the loop
+//! goes over all members in one step and its iterations can run in any order ([`loops`]). Under
+//! `atomicity access`, temporaries keep parts of a statement between its steps. So in this mode,
+//! outside of guards and `atomic` blocks, only constants and locals that are not part of a larger
+//! expression may be members.
 
+mod loops;
 mod rename;
 mod typing;
 

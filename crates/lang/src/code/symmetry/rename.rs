@@ -7,7 +7,7 @@
 use mazurka_core::Fingerprint;
 
 use super::typing::{self, ElementIndex, Typing, compared, dims, indices, is_one_sided};
-use super::{Family, PlaceKind};
+use super::{Family, PlaceKind, loops};
 use crate::check::hir::{
     Atomicity, BinaryOp, Expr, ExprKind, LocalId, Place, Program, Property, Spawned, Stmt,
     StmtKind, Type,
@@ -74,6 +74,7 @@ impl Renamed {
             body,
             one_step: program.atomicity == Atomicity::Statement,
             kept: false,
+            atomic: false,
         };
         let property = |property: &Property| {
             let walk = BodyWalk {
@@ -116,6 +117,8 @@ struct BodyWalk<'a> {
     /// Whether values are kept in temporaries. Temporaries hold plain numbers, so in this case only
     /// constants may be members, because they are not kept.
     kept: bool,
+    /// Whether the statements are part of an `atomic` block.
+    atomic: bool,
 }
 
 fn tag(number: u64) -> Fingerprint {
@@ -423,6 +426,18 @@ impl BodyWalk<'_> {
         (kind == PlaceKind::Plain).then(|| tag(2).then(local.0.into()))
     }
 
+    /// Returns the fingerprint of the counter of a loop, which holds plain numbers, or goes through
+    /// all members in any order.
+    fn counter(&self, local: LocalId, stmt: &Stmt) -> Option<Fingerprint> {
+        let (PlaceKind::Value(link), _) = self.typing.local(self.body, local) else {
+            return self.plain_local(local);
+        };
+        let frame = typing::frame(self.program, self.body);
+        let range = loops::commuting(self.program, frame, stmt)?;
+        let all = self.typing.families[link as usize].range();
+        (self.atomic && range == all).then(|| tag(2).then(local.0.into()))
+    }
+
     fn arguments(&self, procedure: u32, arguments: &[Expr]) -> Option<Fingerprint> {
         let walk = self.one_of_values(arguments.len());
         let argument = |(at, e): (usize, &Expr)| {
@@ -486,7 +501,7 @@ impl BodyWalk<'_> {
                 to,
                 body,
             } => {
-                let counters = [self.plain_local(*local)?, self.plain_local(*limit)?];
+                let counters = [self.counter(*local, stmt)?, self.plain_local(*limit)?];
                 let range = [part(from)?, part(to)?];
                 let parts = counters.into_iter().chain(range);
                 sequence(tag(120), parts.chain([self.stmts(body)?]))
@@ -497,7 +512,14 @@ impl BodyWalk<'_> {
                     Some(handle) => self.plain_local(*handle)?,
                 };
                 let spawned = match spawned {
-                    Spawned::Block(body) => self.stmts(body)?,
+                    Spawned::Block(body) => {
+                        let apart = BodyWalk {
+                            one_step: self.program.atomicity == Atomicity::Statement,
+                            atomic: false,
+                            ..*self
+                        };
+                        apart.stmts(body)?
+                    }
                     Spawned::Call(procedure, arguments) => {
                         self.arguments(procedure.0, arguments)?
                     }
@@ -509,7 +531,13 @@ impl BodyWalk<'_> {
             StmtKind::Call(procedure, arguments) => {
                 tag(124).then_all(self.arguments(procedure.0, arguments)?)
             }
-            StmtKind::Atomic(body) => tag(125).then_all(whole.stmts(body)?),
+            StmtKind::Atomic(body) => {
+                let atomic = BodyWalk {
+                    atomic: true,
+                    ..whole
+                };
+                tag(125).then_all(atomic.stmts(body)?)
+            }
             StmtKind::Lock(lock, at) => tag(126).then(lock.0.into()).then_all(index(lock.0, at)?),
             StmtKind::Unlock(lock, at) => tag(127).then(lock.0.into()).then_all(index(lock.0, at)?),
             StmtKind::Assert(test, _) => tag(128).then_all(part(test)?),

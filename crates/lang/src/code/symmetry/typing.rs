@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-use super::{CellContent, CellImage, Family, PlaceKind, SlotImage};
+use super::{CellContent, CellImage, Family, PlaceKind, SlotImage, loops};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, Frame, LocalId, Place, Program, Shape, Spawned, Stmt, StmtKind, Type,
     VarId,
@@ -113,7 +113,7 @@ impl Typing {
     pub fn guess(program: &Program, families: Vec<Family>) -> Self {
         let mut flow = Flow::new(program, families);
         for (at, procedure) in program.procedures.iter().enumerate() {
-            flow.stmts(at as u32, &procedure.body);
+            flow.stmts(at as u32, &procedure.body, false);
         }
         for (at, process) in program.processes.iter().enumerate() {
             let of = |family: &Family| family.has(at as u32);
@@ -123,7 +123,8 @@ impl Typing {
                 Some(family) => flow.families[family].first,
                 None => at as u32,
             };
-            flow.stmts(program.procedures.len() as u32 + first, &process.body);
+            let body = program.procedures.len() as u32 + first;
+            flow.stmts(body, &process.body, false);
         }
         flow.origin = None;
         let properties = program.invariants.iter().chain(&program.ensures);
@@ -423,14 +424,29 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn stmts(&mut self, body: u32, stmts: &[Stmt]) {
+    /// Records the flow in statements. `atomic`: whether they are part of an `atomic` block.
+    fn stmts<'s>(&mut self, body: u32, stmts: impl IntoIterator<Item = &'s Stmt>, atomic: bool) {
         for stmt in stmts {
-            stmt.walk(&mut |stmt| self.stmt(body, stmt));
+            self.stmt(body, stmt, atomic);
+            let atomic = match stmt.kind {
+                StmtKind::Atomic(_) => true,
+                StmtKind::Spawn(..) => false,
+                _ => atomic,
+            };
+            let inner: SmallVec<[&Stmt; 4]> = stmt.inner().collect();
+            self.stmts(body, inner, atomic);
         }
     }
 
+    /// Whether the counter of a loop goes through all members of a family, in any order.
+    fn counts_members(&self, body: u32, stmt: &Stmt) -> bool {
+        let range = loops::commuting(self.program, self.frame(body), stmt);
+        let mut families = self.families.iter();
+        families.any(|family| Some(family.range()) == range)
+    }
+
     /// Records the flow in a statement, without the statements inside it.
-    fn stmt(&mut self, body: u32, stmt: &Stmt) {
+    fn stmt(&mut self, body: u32, stmt: &Stmt, atomic: bool) {
         match &stmt.kind {
             StmtKind::Assign(places, values) => {
                 for (place, value) in places.iter().zip(values) {
@@ -470,7 +486,9 @@ impl<'a> Flow<'a> {
                 to,
                 ..
             } => {
-                self.local_is_plain(body, *local);
+                if !atomic || !self.counts_members(body, stmt) {
+                    self.local_is_plain(body, *local);
+                }
                 self.local_is_plain(body, *limit);
                 self.plain(body, from);
                 self.plain(body, to);

@@ -2,6 +2,7 @@
 //! process, and the [`Promises`], such as the accesses that are still possible.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
+use smallvec::SmallVec;
 
 use crate::code::{Claim, Code};
 use crate::run::machine::Machine;
@@ -56,6 +57,29 @@ fn claims_of_ends(
     }
 }
 
+/// Makes the claims of a step that waits at an end of a channel those of the other end, at which
+/// another process must make a step first.
+#[inline(never)]
+fn claim_other_ends(code: &Code, step: u32, claims: &mut Claims) {
+    let Some(ends) = &code.steps[step as usize].ends else {
+        return;
+    };
+    let own: SmallVec<[Access; 8]> = claims.drain(..).collect();
+    for claim in own {
+        let end = ends.pure.iter().find(|end| end.cells.has(claim.first));
+        let Some(end) = end else {
+            add_claim(claims, claim);
+            continue;
+        };
+        if end.sends {
+            let messages = end.cells.messages_of(claim);
+            messages.for_each(|other| add_claim(claims, other));
+        } else if let Some(other) = end.cells.counts_of(claim) {
+            add_claim(claims, other);
+        }
+    }
+}
+
 /// Adds the claims of a step that accesses array elements. Returns their key.
 fn claims_with(
     code: &Code,
@@ -103,6 +127,37 @@ fn claims_with(
         _ => {
             into.sort_unstable();
             0
+        }
+    }
+}
+
+impl Machine {
+    /// Computes the claims of the next step of a process. `separate`: whether sends and receives
+    /// claim different ends of a channel.
+    #[inline]
+    pub(super) fn next_claims(&self, process: ProcessId, separate: bool, into: &mut Claims) {
+        into.clear();
+        if let Some(step) = self.resting(process) {
+            let operands = &mut *self.scratch.borrow_mut();
+            let locals = self.locals(process);
+            claims_of(&self.code, (step, separate), locals, operands, into);
+        }
+    }
+
+    #[inline]
+    pub(super) fn interference_claims_of(
+        &self,
+        process: ProcessId,
+        waits: bool,
+        into: &mut Claims,
+    ) {
+        let separate = !self.code.pure_ends.is_empty();
+        self.next_claims(process, separate, into);
+        if separate
+            && waits
+            && let Some(step) = self.resting(process)
+        {
+            claim_other_ends(&self.code, step, into);
         }
     }
 }

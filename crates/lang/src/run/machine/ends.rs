@@ -45,7 +45,7 @@ impl Machine {
     /// Returns the event that enabled the last step, a send or a receive at this channel end.
     fn enabling(&self, last: usize, end: &PureEnd) -> Option<Enabling> {
         let own = &self.run[last];
-        let counts = |access: &&Access| end.counts.contains(access.first);
+        let counts = |access: &&Access| end.cells.counts.contains(access.first);
         let cell = own.touched.iter().find(counts)?.first;
         let writes = |touched: &[Access]| touched.iter().any(|a| a.writes() && a.first == cell);
         let now = self.state.cells[cell as usize];
@@ -65,7 +65,7 @@ impl Machine {
                 continue;
             }
             let mut ends = self.ends_of(at)?.pure.iter();
-            let other = ends.find(|other| other.counts.contains(cell))?;
+            let other = ends.find(|other| other.cells.counts.contains(cell))?;
             left -= i64::from(other.sends != end.sends);
             if left == 0 {
                 let process = event.process;

@@ -66,7 +66,7 @@ impl Semantics for Machine {
         self.state.clone()
     }
 
-    /// Omits dead locals. Uses the names of processes in place of their numbers, which depend on
+    /// Omits dead locals. Uses the names of processes in place of their indices, which depend on
     /// the search.
     fn fingerprint(&self) -> Fingerprint {
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);

@@ -16,7 +16,7 @@ impl Machine {
         outcomes: &[i64],
     ) -> Result<&Event, StepError> {
         let made = match self.step_quickly(process) {
-            Some(QuickStepResult::Whole) => return Ok(&self.run[self.taken.len() - 1]),
+            Some(QuickStepResult::Whole(depth)) => return Ok(&self.run[depth]),
             Some(QuickStepResult::Until(pc)) => {
                 let rest = StepRemainder { pc, open: false };
                 self.run_step(process, rest, outcomes, &mut NoListener)

@@ -1,4 +1,4 @@
-//! [`AnyStart`]: the steps of one recorded run as a program of its own. The steps of each process
+//! [`AnyStart`]: the steps of one recorded run as a separate program. The steps of each process
 //! keep their order and their paths, but the processes may interleave differently, and the initial
 //! values are unknown.
 //!
@@ -23,6 +23,7 @@ use super::{DecidedPath, Doubts, Life, SymbolicMachine};
 pub(super) struct Recorded {
     pub outcomes: Vec<i64>,
     pub way: DecidedPath,
+    /// The claims of the step in the recorded run.
     pub claims: Claims,
 }
 
@@ -34,6 +35,7 @@ pub struct AnyStart {
     steps: Vec<Vec<Recorded>>,
     /// For each prefix of the run, the status of each process after it.
     statuses: Vec<Vec<Status>>,
+    /// Whether some step has claimed other elements than in the recorded run.
     varies: bool,
 }
 

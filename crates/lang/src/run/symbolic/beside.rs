@@ -1,11 +1,12 @@
 //! Decides for two programs over the same unknown values whether one can reach a result that the
 //! other, with the same values, never reaches.
 //!
-//! Both machines share their terms. A value has the same term in both if it has the same name:
-//! inputs by process and number, initial values by variable. Let a run of the first program have
-//! the path condition φ and the final state σ, and let φᵢ and σᵢ be those of the runs of the other
-//! program that end in the same way. The first program reaches a result that the other never
-//! reaches for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ).
+//! Both machines share their terms. A value has the same term in both if it has the same name. The
+//! name of an input is the process and the index of the input there; the name of an initial value
+//! is that of the variable. Let a run of the first program have the path condition φ and the final
+//! state σ, and let φᵢ and σᵢ be those of the runs of the other program that end in the same way.
+//! For exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ), this run of the first program reaches
+//! a result that the other never reaches.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use crate::code::Compare;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress, choose};
 
-/// The greatest number of values of a range that is enumerated.
+/// Limit on the values of a range that is enumerated.
 const MAX_VALUES: i64 = 256;
 
 impl TermDomain<'_> {

@@ -125,7 +125,7 @@ impl Semantics for SymbolicMachine {
         self.code.fairness
     }
 
-    /// Omits dead locals, and uses the names of processes in place of their numbers. The conditions
+    /// Omits dead locals, and uses the names of processes in place of their indices. The conditions
     /// of the path count as a set.
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();

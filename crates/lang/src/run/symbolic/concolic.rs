@@ -18,8 +18,9 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::code::fault::{Fault, Site};
 
-/// The most conflicts that the solver spends on one query. There is a query for every prefix of
-/// every permutation, so no query may take long. The result reports queries that were given up.
+/// Limit on the number of conflicts that the solver spends on one query. There is a query for every
+/// prefix of every permutation, so no query may take long. The result reports queries that were
+/// given up.
 const CONFLICTS: u64 = 2_000;
 
 /// Whether a step was broken off, according to its mishaps.

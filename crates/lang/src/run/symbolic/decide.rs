@@ -14,6 +14,15 @@ use crate::code::Range;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress};
 
+/// Whether a step is possible.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Possible {
+    Yes,
+    No,
+    /// The step is possible for some values, and perhaps not for all.
+    Depends,
+}
+
 /// The amount of local work that a decision counts as. Each decision splits the run, so a few
 /// hundred decisions in one step are many.
 pub(super) const DECISION: u64 = 4000;

@@ -37,9 +37,11 @@ pub(super) struct TermDomain<'a> {
     pub literal: bool,
     /// Decides unknown conditions, if present.
     pub guide: &'a mut Option<Guide>,
-    /// For each access of the event so far, the number of its index, if the index is unknown.
+    /// For each access of the event so far whose index is unknown, the number that [`Logic`] gives
+    /// to the term of the index; `None` for other accesses.
     pub indices: &'a mut Vec<Option<u32>>,
-    /// The inputs that the run has read.
+    /// The inputs that the run has read: the process, the index of the input in the process, and
+    /// its term.
     pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
     /// The invariants over elements that the step may have written, each with the condition under
     /// which the step has written an element.
@@ -69,7 +71,8 @@ pub(super) struct StepEnd {
     pub decides: bool,
     /// The operand with which the step continues.
     pub operand: Option<Term>,
-    /// If the process may rest: the number of inputs that were read before the resting place.
+    /// If the process may rest: how many inputs were read before the resting place. `None` if it
+    /// may not rest.
     place: Option<usize>,
 }
 
@@ -285,7 +288,8 @@ impl Domain for TermDomain<'_> {
         self.choose_value(step, first, end)
     }
 
-    /// Returns a variable named by process and number, so that equivalent runs read the same input.
+    /// Returns a variable named by the process and the index of the input there, so that equivalent
+    /// runs read the same input.
     fn input(
         &mut self,
         _: &Code,

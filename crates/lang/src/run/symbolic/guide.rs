@@ -24,7 +24,8 @@ use super::state::initial_cells;
 use super::{Life, SymbolicMachine};
 use crate::run::{Halt, Obstacle};
 
-/// The path that a step took: the outcomes of its tests, in order.
+/// The path that a step took: the outcomes of its tests, and the elements that it has fixed for
+/// indices, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecidedPath(Vec<u32>);
 

@@ -46,7 +46,7 @@ pub struct Doubts {
 }
 
 impl Doubts {
-    /// Adds the queries that another solver could not decide.
+    /// Adds the doubts of another solver.
     pub fn add(&mut self, more: &Doubts) {
         let widths = self.within.into_iter().chain(more.within);
         self.within = widths.min();
@@ -413,8 +413,7 @@ impl Logic {
         answer
     }
 
-    /// Returns values that satisfy all conditions; Returns `None` if the solver finds no such
-    /// values.
+    /// Returns values that satisfy all conditions, or `None` if the solver finds no such values.
     pub fn model(&mut self, conditions: &[Term]) -> Option<Model> {
         match self.ask(conditions) {
             Answer::Sat(model) => Some(model),

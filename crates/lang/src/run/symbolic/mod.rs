@@ -19,8 +19,9 @@
 //! - A guard may hold for some values only. For these the process continues; section 6.3 of the
 //!   paper considers only this case. For the other values the process waits. So the step has a
 //!   second outcome, in which the process *stays*: only the path condition changes. Afterwards the
-//!   process waits until a cell that its step may touch has another value. For each valuation of
-//!   the unknowns this is a concrete program whose processes sometimes test a closed guard.
+//!   process waits until a cell that its step may touch has another value, or until the process
+//!   that it joins has ended. For each valuation of the unknowns this is a concrete program whose
+//!   processes sometimes test a closed guard.
 //! - The local work of a process before its first step may depend on an input. If so, this work is
 //!   a separate step without accesses. These steps come before all other steps, in the order of the
 //!   processes.
@@ -51,6 +52,7 @@ mod state;
 mod tell;
 mod weak;
 
+use decide::Possible;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -80,7 +82,8 @@ use crate::code::{Claim, Code, Op, Waits};
 use crate::run::state::{Life, Registers};
 use crate::run::{Cpu, Fuel, Log, Obstacle, Reached, Recorder, StepInProgress, Undo};
 
-/// The data needed to take back a step.
+/// The data needed to take back a step: the registers of its process, and the lengths of the lists
+/// and the counts before the step.
 #[derive(Clone, Copy, Debug)]
 struct StepUndo {
     process: ProcessId,
@@ -127,7 +130,8 @@ pub struct SymbolicMachine {
     taken: Vec<StepUndo>,
     undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
-    /// The inputs that the run has read.
+    /// The inputs that the run has read: the process, the index of the input in the process, and
+    /// its term.
     asked: Vec<(ProcessId, u32, Term)>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
@@ -136,17 +140,19 @@ pub struct SymbolicMachine {
     /// The number of processes that have started and not ended.
     unfinished: usize,
     /// The number of processes that are between two marks: their local work depends on inputs and
-    /// is a step of its own, before their first step or after a resting place.
+    /// is a separate step, before their first step or after a resting place.
     between_marks: usize,
     max_local: u64,
     patience: Patience,
-    /// For each access of the last step, the number of its index, if the index is unknown.
+    /// For each access of the last step whose index is unknown, the number that [`Logic`] gives to
+    /// the term of the index; `None` for other accesses.
     indices: Vec<Option<u32>>,
     /// Whether steps stop at the first unknown condition.
     probing: bool,
     /// Whether even constant tests have two sides.
     literal: bool,
-    /// Whether processes may do local work in any order.
+    /// Whether a process that is between two marks may do this local work at any time, and not only
+    /// before all other steps.
     any_order: bool,
     /// The conditions before which processes rest.
     apart: Apart,
@@ -160,15 +166,6 @@ pub struct SymbolicMachine {
     trial: RefCell<Option<Box<SymbolicMachine>>>,
     /// Records the instructions that steps pass, if the search needs coverage.
     recorder: Option<Recorder>,
-}
-
-/// Whether a step is possible.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Possible {
-    Yes,
-    No,
-    /// The step is possible for some values, and perhaps not for all.
-    Depends,
 }
 
 impl SymbolicMachine {
@@ -268,7 +265,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Runs a process to its next mark and fills in its event.
+    /// Runs a process to its next mark and fills in its event. `step` is false for local work
+    /// before the first step or after a resting place.
     fn run_to_mark(
         &mut self,
         process: ProcessId,
@@ -444,7 +442,7 @@ impl SymbolicMachine {
 
     /// Whether a process is alive but not at a mark, so that its next step is only local work. Such
     /// work touches nothing shared, so it is done before all other steps, one process after the
-    /// other.
+    /// other (unless `any_order` is set).
     fn is_between_marks(&self, process: ProcessId) -> bool {
         self.life(process) == Life::Alive && self.resting(process).is_none()
     }
@@ -570,7 +568,7 @@ impl SymbolicMachine {
         }
         let result = trial.advance(process, &[]);
         if trial.table.len() != self.table.len() {
-            // The trial has numbered new processes, which may get other numbers in this machine.
+            // The trial has started new processes, which may get other indices in this machine.
             *place = None;
         }
         match result {
@@ -595,7 +593,9 @@ fn guards_of(code: &Code) -> Claims {
     guards
 }
 
-/// Returns a mishap if this property may be false in a state.
+/// Returns a failure if some values that take the path break this property, or the bound that the
+/// evaluation of the property reaches. If the solver cannot decide, records a doubt and returns
+/// `None`.
 fn broken(
     logic: &mut Logic,
     code: &Code,

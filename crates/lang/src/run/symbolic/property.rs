@@ -171,7 +171,7 @@ impl Logic {
     }
 }
 
-/// Classifies an operator as arithmetic or as a comparison.
+/// Classifies an operator as arithmetic (`Ok`) or as a comparison (`Err`).
 fn arithmetic(op: BinaryOp) -> Result<crate::code::Arith, Compare> {
     use crate::code::Arith;
     Ok(match op {

@@ -132,7 +132,7 @@ impl SymbolicMachine {
     }
 
     /// Returns values for which a concrete run follows the current run and ends in a state where a
-    /// property holds; Returns `None` if the solver finds no such values.
+    /// property holds, or `None` if the solver finds no such values.
     pub fn concrete_where(&self, property: &Property, at: &[bool]) -> Option<Concrete> {
         let here = |cell: u32| self.term_of(cell);
         let mut conditions = self.state.path.clone();

@@ -39,11 +39,11 @@ use crate::code::Code;
 use crate::code::compile::compile_symbolic;
 use crate::run::Reached;
 
-/// The most indices of an array that is split, because each pair of indices is a query to the
+/// Limit on the different indices of an array that is split: each pair of them is a query to the
 /// solver.
 const MOST_INDICES: usize = 12;
 
-/// The most cells that are added for one array.
+/// Limit on the number of cells that are added for one array.
 const MOST_CELLS: usize = 1 << 12;
 
 impl Program {
@@ -97,7 +97,7 @@ impl SymbolicMachine {
         }
     }
 
-    /// Returns the shared variables of the original program.
+    /// Returns the value of each cell of the shared variables of the original program, as a term.
     pub(super) fn original_cells(&self) -> Vec<Term> {
         // Copies come after all original variables.
         let mut cells = self.state.cells[..self.original.first_lock as usize].to_vec();

@@ -16,7 +16,7 @@ use mazurka_smt::Why;
 use super::{Life, SymbolicMachine, broken};
 use crate::code::fault::Site;
 
-/// The most paths through the start of a process that are tried.
+/// Limit on the number of paths through the start of a process that are tried.
 const MAX_PATHS: usize = 4096;
 
 /// The result of starting a process.

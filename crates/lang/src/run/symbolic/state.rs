@@ -15,10 +15,10 @@ use crate::run::state::{Life, Process};
 const BETWEEN_CLOCK_CHECKS: u32 = 1 << 13;
 
 /// Why a process waits, found by a step in which it *stayed* (`mod.rs`). The process is tried again
-/// when one of the fields has changed.
+/// when the values have changed or the joined process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WaitReason {
-    /// The values of the cells that its step may touch.
+    /// The fingerprint of the values of the cells that its step may touch.
     pub seen: Fingerprint,
     /// The process whose end it waits for.
     pub joins: Option<ProcessId>,
@@ -90,8 +90,8 @@ impl SymbolicProcess {
     }
 }
 
-/// For a live process: its position, its frame, its numbers of children and inputs, why it waits,
-/// how it rests, and its locals.
+/// Whether the process lives. If it does: its position, its frame, how many children it has
+/// started, how many inputs it has read, why it waits, how it rests, and its locals.
 type ProcessKey<'a> = (
     Life,
     Option<(

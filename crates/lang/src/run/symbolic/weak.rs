@@ -48,7 +48,7 @@ impl SymbolicMachine {
         self.starting_in_any_order()
     }
 
-    /// Returns the number of conditions that hold from the start.
+    /// Returns how many conditions at the beginning of the path hold before the first step.
     fn required(&self) -> usize {
         self.taken
             .first()

@@ -293,7 +293,7 @@ impl<'s> Parser<'s> {
         self.node(ExprKind::Record(name, fields), span)
     }
 
-    /// Parses `.x`, `.a[i]`, after a process with its number.
+    /// Parses `.x`, `.a[i]`, after a process with its index, as in `p(1).x`.
     fn local_of(&mut self, process: Name<'s>, instance: Expr<'s>) -> Parse<Expr<'s>> {
         self.bump();
         let (local, index) = self.name_and_index("the name of a local")?;

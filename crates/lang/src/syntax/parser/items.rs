@@ -96,8 +96,8 @@ impl<'s> Parser<'s> {
         found.map(|(word, _)| *word)
     }
 
-    /// Returns the kind of object that is declared here, and the number of its words. These words
-    /// are names elsewhere, but no other declaration begins with two names.
+    /// Returns the kind of object that is declared here, and how many words its keyword has. These
+    /// words are names elsewhere, but no other declaration begins with two names.
     fn object_here(&self) -> Option<(ObjectKind, usize)> {
         let kind = |at: usize| {
             let token = self.token_at(self.pos + at);

@@ -13,7 +13,8 @@ fn opens_any_statement(kind: TokenKind) -> bool {
 }
 
 impl<'s> Parser<'s> {
-    /// Parses a condition. In it, `=` and `:=` are reported and read as `==`.
+    /// Parses a condition. In it, `=` and `:=` are reported and parsed like `==`, but the result is
+    /// [`ExprKind::Poison`].
     pub(super) fn condition(&mut self) -> Parse<Expr<'s>> {
         let test = self.expr()?;
         let token = self.token();

@@ -26,11 +26,11 @@ use super::lexer::lex;
 use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// The greatest depth of an expression, counting operators and brackets, so that no recursive walk
+/// Limit on the depth of an expression, counting operators and brackets, so that no recursive walk
 /// overflows the stack.
 const MAX_EXPR_DEPTH: u16 = 256;
 
-/// The deepest nesting of statements.
+/// Limit on the nesting of statements.
 const MAX_STMT_DEPTH: u16 = 128;
 
 /// The result of parsing a file.

@@ -12,27 +12,32 @@ use rustc_hash::FxHashSet;
 use crate::code::reach::followers;
 use crate::code::{Code, Op};
 
-/// The deepest nesting of atomic blocks that is followed. With a deeper nesting, every line counts
+/// Limit on the nesting of atomic blocks that is followed. With a deeper nesting, every line counts
 /// as possible.
 const MOST_ATOMIC: u8 = 8;
-/// The most lines that a message lists.
+/// Limit on the number of lines that a message lists.
 const MOST_LISTED: usize = 12;
 
-/// A position in the code, with the state that decides which marks the step swallows.
+/// A position in the code, with the state that decides whether the step *swallows* a mark there, so
+/// that no step begins there. The head of code/mod.rs lists the instructions that decide this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CodePosition {
     pc: usize,
+    /// How many `atomic` blocks enclose the position.
     atomic: u8,
+    /// Whether the position is between `BeginSimple` and `EndSimple`, in a step that a guard has
+    /// opened.
     merged: bool,
+    /// Whether a guard has opened the step, so that the step swallows the next mark.
     open: bool,
 }
 
-/// A walk through the code of processes that start at some places, with its results.
+/// The results of a walk through the code of some processes, from their first instructions.
 #[derive(Debug, Default)]
 struct RestWalk {
-    /// The places where a step can begin.
+    /// The instructions at which a step can begin.
     rests: FxHashSet<usize>,
-    /// The places where the processes that these processes spawn begin.
+    /// The first instructions of the processes that these processes spawn.
     spawns: FxHashSet<usize>,
     /// Whether a spawn can happen more often than it occurs in the code.
     spawns_again: bool,
@@ -138,7 +143,7 @@ impl RestWalk {
         walk
     }
 
-    /// Returns the places that follow a place.
+    /// Returns the positions that may follow a position.
     fn after(&mut self, code: &Code, place: CodePosition) -> Vec<CodePosition> {
         let mut next = place;
         let swallows = place.atomic > 0 || place.merged;
@@ -194,8 +199,9 @@ impl RestWalk {
     }
 }
 
-/// Returns the places that follow a call: the start of the procedure, and the place after the call,
-/// reached from any of the procedure's steps.
+/// Returns the positions that may follow a call: the start of the procedure, and the position after
+/// the call. The procedure may or may not have ended the step of an open guard, so the position
+/// after the call occurs with each possible state.
 fn called(code: &Code, place: CodePosition, procedure: u32) -> Vec<CodePosition> {
     let pc = code.procedures[procedure as usize].pc as usize;
     let mut places = vec![CodePosition { pc, ..place }];

@@ -24,7 +24,7 @@
 //! - po is in psc, so the reached nodes of a thread are its last ones. The same holds for the
 //!   events that are hb-after a node or a reached fence.
 //! - mo is transitive, so the writes of a location that follow by mo or rb are its last ones. After
-//!   a fence, so are the reads of these (eco).
+//!   a fence the reads of these writes are reached, too (eco).
 //!
 //! Each suffix only grows, and each event that it gains is followed once. So the cost is linear in
 //! the number of events times that of threads. `pairwise` has the edges as they are defined, for

@@ -7,7 +7,8 @@ use mazurka_memory::{Loc, Memory, MemoryOrder};
 use super::matrix::Matrix;
 use super::{Graph, Name, What};
 
-/// An event of the relations: one of the graph, or one that the graph leaves out.
+/// An event of the relations: an event of the graph, or one that the graph leaves out, such as an
+/// initial write.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     thread: Option<usize>,

@@ -1,8 +1,9 @@
 //! An oracle: finds all consistent graphs of a small program by a different construction.
 //!
-//! A graph is a value here. Graphs grow by any read of any thread, from any write, and by writes at
-//! any position in mo; equal graphs are merged by a key. The axioms are checked on matrices, as
-//! they are written. There are no clocks, revisits or stamps.
+//! A graph is extended in all ways: by the next read of any thread, from any write, and by the next
+//! write of any thread, at any position in mo. Each extension is a new graph, and graphs with equal
+//! keys are merged. The axioms are checked on matrices, as they are written. There are no clocks,
+//! revisits or stamps.
 
 pub mod axioms;
 pub mod matrix;
@@ -38,7 +39,7 @@ impl What {
     }
 }
 
-/// The name of an event: its thread and its index there.
+/// The name of an event: its thread, and its index in that thread.
 pub type Name = (usize, usize);
 
 /// An event.
@@ -202,11 +203,12 @@ pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
 /// The oracle's answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The ends, without blocked ones, which depend on the engine.
+    /// The ends of executions: the code of the ending ([`code`]), and the key of the graph. Blocked
+    /// ones are left out, because they depend on the engine.
     pub ends: BTreeSet<(u8, Key)>,
     /// Whether there is a data race. Then the ends are incomplete.
     pub races: bool,
-    /// The failures of threads.
+    /// The failures of threads: the thread, and the number of the failure.
     pub failures: BTreeSet<(ThreadId, u32)>,
 }
 
@@ -326,7 +328,8 @@ impl Oracle<'_> {
                     let stuck = self.effect(thread, action, last) == Effect::Wait;
                     reads.push((thread, action, stuck));
                 }
-                // This action can come first, whatever the other threads do.
+                // This action is the same whatever the other threads do, so it is made before
+                // theirs.
                 _ => return self.act(graph, thread, action),
             }
         }
