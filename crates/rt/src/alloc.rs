@@ -27,7 +27,8 @@ pub(crate) struct Watched {
     made: u64,
     /// Whether the memory of `Arc`s is watched, too.
     arcs: bool,
-    /// Whether the execution has put a value into a static `OnceLock`, which no execution drops.
+    /// Whether the execution has put a value into a `OnceLock`. If this is a static, no execution
+    /// drops the value.
     pub kept: bool,
 }
 

@@ -110,7 +110,7 @@ pub struct Builder {
     /// and are exempt.
     pub require_complete: bool,
     /// Whether leaking an [`Arc`](crate::sync::Arc) that was made in an execution is a failure.
-    /// Executions that put a value into a static `OnceLock` are exempt.
+    /// Executions that put a value into a `OnceLock` are exempt, because a static keeps its value.
     pub leaks: bool,
     /// A folder in which [`check`](Builder::check) saves its progress, every few seconds and when a
     /// limit ends it. The next run of the same test continues from there. Ignored with
