@@ -50,6 +50,7 @@ pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 /// What a waiting thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitCondition {
+    /// The thread does not wait.
     Now,
     /// A lock is free.
     Lock(u32),

@@ -54,6 +54,7 @@ struct Loop {
 
 /// The behaviour of a spinning thread that runs on alone.
 enum Trial {
+    /// The loop gives up after this many futile rounds.
     GivesUp(u32),
     SpinsForEver,
     /// The thread has to wait for a lock, so the trial shows nothing.

@@ -74,6 +74,7 @@ pub(crate) const INITIAL: Value = 0;
 pub(crate) struct EngineState {
     /// The access that the thread has announced; `None` if it has announced none.
     action: Option<Action>,
+    /// What the announced access does with the value that it reads.
     rule: Rule,
     /// The last answer of the engine.
     answer: Value,
