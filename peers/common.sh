@@ -1,13 +1,13 @@
 # Sourced by peers/crates and peers/mutants: runs the loom tests of released crates on mazurka-loom
 # by an alias, or with LOOM=1 on loom itself.
 #
-# Sets: root, work (everything is kept there), tool ("ours" or "loom").
+# Sets: root (the repository), work (the folder for all files), tool ("ours" or "loom").
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$root/target/peers
 tool=${LOOM:+loom}
 tool=${tool:-ours}
 
-# Makes a package with loom's name, for [patch].
+# Makes a package with loom's name that re-exports mazurka-loom, for [patch].
 alias_of() { # version
     local folder=$work/alias-$1
     mkdir -p "$folder/src"
@@ -41,7 +41,7 @@ fetch() { # name version folder
     fi
     rm -rf "$3"
     cp -r "$from/vendor/$1" "$3"
-    # Its lock file would pin the loom that the crate was released with.
+    # The lock file of the crate would pin the version of loom that the crate was released with.
     rm -f "$3/.cargo-checksum.json" "$3/Cargo.lock"
     printf '\n[workspace]\n' >> "$3/Cargo.toml"
 }

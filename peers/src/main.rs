@@ -1,10 +1,12 @@
-//! The same programs under mazurka-rt, loom and shuttle: executions, and CPU time for each of them.
+//! Runs the same programs under mazurka-rt, loom and shuttle, and prints the number of executions
+//! and the CPU time of one execution.
 //!
-//! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out;
-//! with the name of a program, all others are. Every figure is the median of several repetitions,
-//! in one run of one binary. A repetition makes as many searches as fit into a millisecond, at
-//! least one; their cost before the first execution is included. The closure itself counts
-//! executions. A search that is cut at [`MOST`] executions is marked.
+//! `cargo run --release --manifest-path peers/Cargo.toml`; `-- ours` runs only mazurka-rt; `--
+//! NAME` runs only the program of this name. Every time is the median of several repetitions, in
+//! one run of one binary. A repetition makes as many searches as fit into a millisecond, at least
+//! one. The time includes what a search does before its first execution. The closure of a program
+//! counts its runs, which are the executions. A search that is cut at [`MOST`] executions is
+//! marked.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,7 +14,7 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 
-/// Executions after which a search is cut, so that the others do not take too long.
+/// Number of executions after which a search is cut, so that loom and shuttle do not take too long.
 const MOST: u64 = 20_000;
 const REPETITIONS: usize = 5;
 /// Minimum CPU time of a repetition: one search of a small program is shorter than the
@@ -44,7 +46,8 @@ mod weakly {
 
 type Program = fn(usize);
 
-/// Executions of a search, and CPU time for one of them.
+/// The number of executions of a search, the CPU time of one of them, and whether the search was
+/// cut.
 struct Figure {
     executions: u64,
     each: Duration,
@@ -99,7 +102,8 @@ fn mazurka(program: Program, n: usize) -> Figure {
     figure
 }
 
-/// Under C++20's orderings. Runs that are abandoned count as time, not as executions.
+/// Measures mazurka-rt under C++20's orderings. Abandoned runs add to the time, but are not counted
+/// as executions.
 fn mazurka_weakly(program: Program, n: usize) -> Figure {
     let builder = mazurka_rt::Builder {
         quiet: true,
@@ -117,7 +121,7 @@ fn mazurka_weakly(program: Program, n: usize) -> Figure {
 }
 
 fn loom(program: Program, n: usize, threads: usize) -> Option<Figure> {
-    // It supports at most five threads, including the main one.
+    // loom supports at most five threads, including the main one.
     (threads < 5).then(|| {
         measure(|| {
             let mut builder = loom::model::Builder::new();
@@ -154,7 +158,8 @@ fn main() {
         "{:14}{:^20}  {:^20}  {:^20}",
         "", "mazurka-rt", "loom", "shuttle (DFS)"
     );
-    // The name, the programs, the number of threads they start, the sizes.
+    // The name of a program, the program under each tool, the number of threads that it starts for
+    // a size, and the sizes.
     type Row = (
         &'static str,
         [Program; 3],

@@ -2,9 +2,9 @@
 //! their ratios are visible.
 //!
 //! `cargo bench -p mazurka-benches --features measure --bench explore`, with `-- fib` for some of
-//! the programs. The throughput counts steps for `naive`, which should make at least 3 million a
-//! second on fib(3), and for `stateful`; for the others it counts traces. On a machine in use,
-//! times vary by half; the counts of `instructions.rs` do not vary.
+//! the programs. The throughput is in steps for `naive` (which should make at least 3 million a
+//! second on fib(3)) and for `stateful`; for the other engines it is in traces. On a machine with
+//! other work, times vary by half; the counts of `instructions.rs` do not vary.
 
 mod programs;
 
@@ -13,7 +13,8 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mazurka::Algorithm::{self, Naive, Optimal, Sleep, Source, Stateful};
 
-/// Program, size, traces, engines. `naive` is omitted where it would take minutes.
+/// Name of the program, its size, its number of traces, and the engines to measure. `naive` is
+/// omitted where it would take minutes.
 const PROGRAMS: &[(&str, u64, u64, &[Algorithm])] = &[
     ("fib", 3, 141, &[Naive, Sleep, Source, Optimal, Stateful]),
     ("writers", 7, 5_040, &[Naive, Source, Optimal]),

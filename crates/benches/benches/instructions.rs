@@ -2,9 +2,9 @@
 //! used to compare two versions.
 //!
 //! `cargo bench -p mazurka-benches --features measure --bench instructions`. This needs Linux,
-//! `valgrind` and the runner in the same version as the library: `cargo install --locked
+//! `valgrind` and gungraun's runner in the same version as its library: `cargo install --locked
 //! gungraun-runner --version 0.20.0`. If one of them is missing, the benchmark reports that and
-//! succeeds, because a benchmark that cannot run is not a failure.
+//! ends without a failure.
 
 mod programs;
 

@@ -1,5 +1,5 @@
-//! The cost of a query: `cargo bench -p mazurka-benches --features measure --bench solver`. It
-//! measures wall-clock time, so compare only on an idle machine.
+//! Measures the time of a query to the solver: `cargo bench -p mazurka-benches --features measure
+//! --bench solver`. This is wall-clock time, so compare results only from an idle machine.
 
 use std::hint::black_box;
 
@@ -26,8 +26,8 @@ fn path(terms: &mut Terms, length: i64) -> Vec<Term> {
     (0..length).map(branch).collect()
 }
 
-/// Answers 10 000 queries: each prefix of a path of 20 branches, once with its last branch as it is
-/// and once negated. Returns the number of queries.
+/// Answers 10 000 queries: each prefix of a path of 20 branches, once as it is and once with its
+/// last branch negated. Returns the number of satisfiable queries.
 fn ten_thousand(solver: &mut dyn Solver, terms: &mut Terms) -> usize {
     let path = path(terms, 20);
     let mut satisfiable = 0;

@@ -174,7 +174,7 @@ char *strchr(const char *s, int c) {
     }
 }
 
-/* ---- output: the runtime keeps it, for descriptions of steps, and writes it nowhere ---- */
+/* ---- output: the runtime keeps it for descriptions of steps, and prints nothing ---- */
 
 int __vsnprintf_chk(char *, size_t, int, size_t, const char *, va_list);
 
@@ -223,7 +223,7 @@ static void announce_texts(const char *f, va_list given, const void *pc) {
     va_end(all);
 }
 
-/* As `vsnprintf`, with the accesses announced. */
+/* Does the same as `vsnprintf`, and announces the accesses. */
 static int to_memory(char *to, size_t room, const char *format, va_list all, const void *pc) {
     va_list again;
     length(format, pc);
@@ -394,7 +394,7 @@ NONDET(long, long) NONDET(ulong, unsigned long) NONDET(longlong, long long)
 NONDET(ulonglong, unsigned long long) NONDET(unsigned, unsigned) NONDET(size_t, size_t)
 int rand(void) { fail(MZ_REFUSED, "`rand`: take __VERIFIER_nondet_int and --inputs", PC); }
 
-/* ---- the clock of the thread ---- */
+/* ---- time: the clock of the thread, in nanoseconds ---- */
 
 time_t time(time_t *t) {
     time_t now = ask(MZ_NOW, 0, 0, PC) / 1000000000L;
@@ -422,7 +422,7 @@ int gettimeofday(struct timeval *t, void *z) {
 char *getenv(const char *n) { (void)n; return 0; }
 long sysconf(int n) { (void)n; return 4; }
 
-/* ---- what parts of the C++ library would call; the program must not ---- */
+/* ---- functions that parts of the C++ library call; the program itself must not use them ---- */
 
 char __libc_single_threaded = 0;
 #define REFUSED(name)                                \

@@ -26,10 +26,11 @@
 #define STR(x) STR_(x)
 #define STR_(x) #x
 
-/* Each of these functions calls the tool on another stack, whose address is in the table. So the
-   content of the program's stack depends on the program alone. The registers in which a caller may
-   keep values are pushed onto the program's stack first; this file is compiled so that it does not
-   use them. */
+/* Defines one of the functions below, which call the tool. The tool runs on another stack, whose
+   address is in the table, so the content of the program's stack depends on the program alone. The
+   registers that a function preserves for its caller are first pushed onto the program's stack.
+   This file is compiled so that it does not use these registers itself. `argument` is the register
+   in which the tool gets the address of the pushed registers. */
 #define HANDING_OVER(function, entry, argument)                                              \
     __asm__(".text\n.hidden " #function "\n.globl " #function "\n"                           \
             ".type " #function ", @function\n" #function ":\n"                               \
@@ -40,16 +41,16 @@
             "call *(%rax)\nmov %rbx, %rsp\nadd $40, %rsp\npop %rbx\nret\n"                    \
             ".size " #function ", .-" #function "\n")
 
-/* Announces an atomic access and waits for its turn. */
+/* Announces an atomic access, and returns when the thread may make it. */
 int mz_turn(const volatile void *object, unsigned how, int order, const void *pc, const void *sp);
 HANDING_OVER(mz_turn, MZ_turn, r9);
 
-/* Reports what an operation has read and written. */
+/* Reports what an atomic access has read and written. */
 void mz_did(const volatile void *object, unsigned size, int64_t old, int64_t new, unsigned wrote);
 HANDING_OVER(mz_did, MZ_did, r9);
 #define did mz_did
 
-/* Announces a plain access. */
+/* Announces an access that is not atomic. */
 void mz_plain(const volatile void *address, unsigned long size, unsigned writes, const void *pc,
               const void *sp);
 HANDING_OVER(mz_plain, MZ_plain, r9);
@@ -60,7 +61,7 @@ _Noreturn void mz_fail(unsigned kind, const char *words, const void *pc);
 HANDING_OVER(mz_fail, MZ_fail, r9);
 #define fail mz_fail
 
-/* Makes any other request. */
+/* Makes a request, one of `Ask` in calls.rs. Returns the answer. */
 long mz_ask(unsigned what, long a, long b, const void *pc);
 HANDING_OVER(mz_ask, MZ_ask, r9);
 #define ask mz_ask
@@ -98,7 +99,8 @@ void __tsan_vptr_update(void **a, void *v) {
 enum { LOAD, STORE, UPDATE, FENCE };
 enum { COMPARE = 7 };
 
-/* Passes what an access writes, the value that it expects, and its order if it finds another. */
+/* Puts the operand of an atomic access into the table and, for a compare-exchange, the expected
+   value and the memory order of a failure. */
 #define GIVE(v, c, failure)                                          \
     do {                                                             \
         volatile int64_t *table = (volatile int64_t *)MZ_TABLE;      \
@@ -107,8 +109,8 @@ enum { COMPARE = 7 };
         table[MZ_failure] = (failure);                               \
     } while (0)
 
-/* Whether the variable with the expected value of a compare-exchange is on the stack of the thread:
-   then the accesses to it are not instrumented. */
+/* Whether the variable with the expected value of a compare-exchange is on the stack of the thread.
+   If it is, the accesses to this variable are not announced. */
 #define ON_STACK(c, sp) \
     ((uintptr_t)(c) - (uintptr_t)((sp) ? (sp) : __builtin_frame_address(0)) < 8u << 20)
 
@@ -178,7 +180,7 @@ ATOMIC(16, uint16_t)
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
 
-/* Atomics of more than eight bytes, which do not fit into one register, are copied bytewise. */
+/* Copies an atomic of more than eight bytes, which does not fit into one register, byte by byte. */
 static void move_bytes(volatile char *to, const volatile char *from, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = from[i];
 }
@@ -283,7 +285,8 @@ static const struct timespec *read_time(const struct timespec *t, const void *pc
     if (t) plain(t, sizeof *t, 0, pc);
     return t;
 }
-/* Handles the result of a wait until a time: if it timed out, the clock of the thread moves. */
+/* Handles the result of a wait until the time `t`: if it timed out, the thread's clock advances to
+   `t`. */
 static long waited(long result, const struct timespec *t, const void *pc) {
     if (result == ETIMEDOUT) ask(MZ_LATER, in_ns(t), 0, pc);
     return result;
@@ -293,7 +296,7 @@ static int pass(long ns, const void *pc) {
     return 0;
 }
 
-/* ---- what `ask` and `turn` are asked for; the numbers are those of calls.rs ---- */
+/* ---- objects of the thread library; the numbers are those of calls.rs and lives.rs ---- */
 
 #define M(m) ((const void *)(m))
 
@@ -401,7 +404,8 @@ int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return ask(MZ_RW_READ, (long)l,
 int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return ask(MZ_RW_WRITE, (long)l, 0, PC); }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYREAD, (long)l, 0, PC); }
 int pthread_rwlock_trywrlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYWRITE, (long)l, 0, PC); }
-/* One attempt: other threads may run before its step, which takes the place of waiting. */
+/* A timed wait is one attempt, because other threads may run before its step, which has the effect
+   of waiting. */
 static int rw_timed(pthread_rwlock_t *l, unsigned tries, const void *pc) {
     return ask(tries, (long)l, 0, pc) ? ETIMEDOUT : 0;
 }
@@ -490,13 +494,14 @@ int pthread_barrier_wait(pthread_barrier_t *b) {
     return ask(MZ_BARRIER, (long)b, *(unsigned *)b, PC) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
-/* The runtime lets one thread at a time run the function, and no thread once it has returned. */
+/* `pthread_once`: the runtime lets one thread at a time run the function, and no thread after the
+   function has returned. */
 static void give_up(int **open) {
     if (*open) ask(MZ_ONCE_ABORT, (long)*open, 0, PC);
 }
 static int once(int *o, void (*f)(void), const void *pc) {
     if (ask(MZ_ONCE_ENTER, (long)o, 0, pc)) {
-        /* An exception may leave the function. */
+        /* If an exception leaves the function, another thread may run it. */
         __attribute__((cleanup(give_up))) int *open = o;
         f();
         open = 0;
@@ -605,7 +610,7 @@ static void run_key_destructors(void) {
     }
 }
 
-/* ---- futexes, with which parts of the C++ library wait ---- */
+/* ---- futexes, by which parts of the C++ library wait ---- */
 
 long syscall(long number, ...) {
     va_list all;

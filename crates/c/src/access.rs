@@ -6,12 +6,13 @@ use crate::clock::{AccessInfo, AccessMark};
 use crate::world::{Failure, Life, Pending, Request, WaitCondition, World, world};
 use crate::{SearchStop, heap, trap, weak};
 
-/// Operation numbers that the shim passes to `turn`.
+/// The numbers of operations that the shim passes to `turn`.
 pub(crate) const LOAD: u32 = 0;
 pub(crate) const STORE: u32 = 1;
 pub(crate) const FENCE: u32 = 3;
 
-/// After this many plain accesses without a step, the thread may be in a loop that waits.
+/// After this many plain accesses without a step, the runtime checks whether the thread is in a
+/// loop that waits.
 const IDLE: u32 = 1000;
 
 /// Suspends the current thread, which has announced its next operation.
@@ -40,7 +41,8 @@ pub(crate) fn suspend(pending: Pending) {
     unsafe { (*yielder).suspend(Request::Turn) };
 }
 
-/// Lets the current thread wait for its turn, unless it is in an atomic section. Inlined, because a
+/// Announces the next operation of the current thread and suspends the thread. In an atomic section
+/// of SV-COMP the thread continues at once, and having to wait is a failure. Inlined, because a
 /// processor mispredicts every return after a switch of stacks.
 #[inline(always)]
 pub(crate) fn announce(pending: Pending) {
@@ -53,7 +55,7 @@ pub(crate) fn announce(pending: Pending) {
             | WaitCondition::Token
             | WaitCondition::Ended(_)
     ) {
-        // These waits need no guard.
+        // A wait for one of these is not a guarded step.
     } else if world.searching && !world.learned.guarded {
         world.learn_guards();
     }
@@ -88,8 +90,8 @@ pub(crate) fn fail(kind: MishapKind, message: String, pc: usize) -> ! {
     rest()
 }
 
-/// Halts the current thread by a failure that exists only after the last step of another thread,
-/// although happens-before may not order the two steps.
+/// Halts the current thread by a failure that occurs only if this step comes after the last step of
+/// `other`, although happens-before may not order the two steps.
 pub(crate) fn fail_after(other: Option<ProcessId>, message: String, pc: usize) -> ! {
     let world = world();
     world.meets(other.filter(|&other| other != world.current));
@@ -123,8 +125,9 @@ pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
     }
 }
 
-/// Handles an atomic access or a fence: waits for the turn of the thread. `sp` is the end of the
-/// program's part of the stack; `registers` is the address of its saved registers.
+/// Handles an atomic access or a fence: waits for the turn of the thread. `sp` is the lowest
+/// address of the program's frames on the stack (0 if the frames of the shim belong to them);
+/// `registers` is the address of the program's saved registers.
 #[allow(clippy::too_many_arguments)]
 pub(crate) extern "C" fn turn(
     address: usize,
@@ -176,16 +179,16 @@ pub(crate) extern "C" fn turn(
 }
 
 impl World {
-    /// Restarts the search, because some steps have guards. The next search takes them into
-    /// account.
+    /// Restarts the search, because some steps have guards: they are possible only in some states.
+    /// The next search takes guards into account.
     #[cold]
     fn learn_guards(&mut self) {
         self.learned.guarded = true;
         self.stop.get_or_insert(SearchStop::Restart);
     }
 
-    /// Finishes the plain write that the current thread announced: only now is it known whether the
-    /// write changed the value.
+    /// Finishes the plain write that the current thread has announced as a step. Only now, when the
+    /// thread stops again, is it known whether the write has changed the value.
     #[inline(always)]
     pub fn end_write(&mut self) {
         if self.me().writing.is_some() {
@@ -213,7 +216,8 @@ impl World {
         thread.lowest = thread.lowest.min(address);
     }
 
-    /// Whether the current thread is in a loop that changes nothing.
+    /// Whether the current thread is back at an access in the same local state and has changed
+    /// nothing since (spin.rs).
     pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
         let top = self.me().top;
         // If the shim keeps values of the program in its frames, these count as local state, too
@@ -232,15 +236,17 @@ impl World {
         };
         let spins = thread.spin.visit(pc, registers, stack);
         if spins {
-            // The value may have changed already. Only the guard of the wait checks this: the
-            // announced operation must not depend on independent steps.
+            // A value that the thread has read may have changed meanwhile. This is left to the
+            // guard of the wait, because what a thread announces must not depend on independent
+            // steps.
             thread.spin.progress();
         }
         spins
     }
 
-    /// Notes an access of the current thread for race detection. If it races, reports the race or
-    /// restarts the search.
+    /// Records an access of the current thread for race detection. If it races with an earlier
+    /// access, reports the race; if races are allowed, restarts the search with the accesses as
+    /// steps.
     #[inline]
     fn watch_access(&mut self, address: usize, size: usize, how: AccessInfo) {
         if self.started < 2 || !self.learned.stacks && self.is_private(address) {
@@ -278,16 +284,17 @@ impl World {
         rest()
     }
 
-    /// Notes that the result of the current step depends on an order that no search explores: that
-    /// of its accesses and those of another thread.
+    /// Records that the result of the current step depends on the order of its accesses and those
+    /// of another thread, which no search explores.
     fn meets(&mut self, other: Option<ProcessId>) {
         self.effects.races_with = other;
         self.has_raced |= other.is_some();
     }
 
-    /// Whether an access of the current thread is to its own stack. While no thread accesses the
-    /// stack of another thread, stacks have no races, so these accesses are not recorded. The first
-    /// access to the stack of another thread restarts the search, which then records all of them.
+    /// Whether an access of the current thread is to its own stack, so that it need not be
+    /// recorded. While no thread accesses the stack of another thread, stacks have no races, so
+    /// these accesses are not recorded. The first access to the stack of another thread restarts
+    /// the search, which then records all of them.
     #[inline]
     fn is_private(&mut self, address: usize) -> bool {
         let owner = heap::thread_of(address).filter(|&owner| owner < self.threads.len());
@@ -301,17 +308,17 @@ impl World {
         owner == self.current.index()
     }
 
-    /// Whether no other thread can observe this plain access of the current thread. This holds for
-    /// accesses to its own stack; they are neither steps nor recorded for race detection.
+    /// Whether a plain access of the current thread is neither a step nor recorded for race
+    /// detection, because it is to the thread's own stack and no other thread can observe it.
     #[inline]
     fn is_of_no_interest(&self, address: usize) -> bool {
         let looks = self.learned.stacks || self.settings.allow_races || self.weak.on;
         !looks && heap::is_stack_of(self.current.index(), address)
     }
 
-    /// Handles a plain read that is not a step, in what may be a loop without steps. If the loop
-    /// spins, it waits for another thread to change a value that it reads. The search then
-    /// restarts, and these reads are steps.
+    /// Handles a plain read that is not a step, after many accesses without a step. If the thread
+    /// is in a loop that changes nothing, it waits for another thread to change a value that the
+    /// loop reads. The search then restarts, and the reads of this loop are steps.
     #[cold]
     fn look_for_loop(&mut self, place: (usize, usize), pc: usize, (sp, registers): (usize, usize)) {
         if self.spins(pc, sp, registers) {
@@ -408,8 +415,8 @@ pub(crate) extern "C" fn plain(
     }
     let is_errno = address.wrapping_sub(world.errno) < size_of::<i32>();
     if is_errno || world.image.is_thread_local(address) {
-        // A change of a thread-local variable changes the local state, which the stack alone does
-        // not show.
+        // Thread-local variables belong to the local state of a thread but are not on its stack, so
+        // a write to one counts as a change.
         if writes != 0 {
             world.me().spin.progress();
             world.me().weak_state.leave_round();

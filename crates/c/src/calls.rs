@@ -1,21 +1,23 @@
-//! The interface between the shim in a program and the runtime: numbers, and the source of the shim
-//! with these numbers as its first lines.
+//! The interface between the shim, which is compiled into the program under test, and the runtime:
+//! the address of the table of functions, the numbers of its entries and of requests, and the
+//! source of the shim with all of these as its first lines.
 
-/// Address of the function table, followed by the memory of the program's threads. It is the same
-/// in every run, so pointers are the same, too. On machines with shorter addresses, no program is
-/// loaded.
+/// Address of the function table. The memory of the program's threads follows it. The address is
+/// the same in every run, so pointers of the program are the same in every run, too. On machines
+/// with shorter addresses, no program is loaded.
 pub const BASE: usize = 0x6d7a_0000_0000_u64 as usize;
 
-/// Entries of the table, in order.
+/// Names of the entries of the table, in order.
 pub const ENTRIES: [&str; 10] = [
     "turn", "did", "plain", "fail", "ask", "start", "stack", "operand", "expected", "failure",
 ];
 
-/// An entry that is not a function: the base of the runtime's stack for the current thread.
+/// Address of an entry that is not a function: it holds the base of the runtime's stack for the
+/// current thread.
 pub const STACK_ENTRY: usize = BASE + 8 * 6;
 
-/// Entries that hold the operand of an atomic access, the expected value of a compare-exchange, and
-/// its failure order.
+/// Address of three entries that are not functions: the operand of an atomic access, the expected
+/// value of a compare-exchange, and its failure order.
 pub const OPERAND_ENTRIES: usize = BASE + 8 * 7;
 
 macro_rules! numbered {
@@ -55,7 +57,7 @@ numbered! {
     Halt { Assert, Abort, Assume, Refused, }
 }
 
-/// Returns the name of a number in C: `MZ_MUTEX_LOCK` for `MutexLock`.
+/// Returns the name of a variant in the shim: `MZ_MUTEX_LOCK` for `MutexLock`.
 fn in_c(name: &str) -> String {
     let mut text = "MZ".to_owned();
     for letter in name.trim_end_matches('_').chars() {

@@ -1,14 +1,14 @@
 //! Checkpoints: saved states of the current execution, to return to without running the program
 //! from its start.
 //!
-//! All data that an execution changes is at fixed addresses, so a checkpoint is a copy: the
-//! writable memory of the program, and for each thread its heap, its two stacks and its state in
-//! the runtime. A suspended coroutine is a pointer into one of the stacks. The stack of a thread
-//! that has ended is not saved.
+//! All data that an execution changes is at fixed addresses, so a checkpoint is a copy of it: the
+//! writable memory of the program, and for each thread its heap, its two stacks (of the program and
+//! of the runtime) and its state in the runtime. A suspended coroutine is a pointer into the
+//! runtime's stack, so it can be copied, too. The stack of a thread that has ended is not saved.
 //!
-//! One checkpoint is at the first step, where most programs have started their threads, and one in
-//! the middle of every long part that is run again. Returning to a state before a checkpoint drops
-//! it. The copies are reused, so after a while nothing is allocated.
+//! The first checkpoint is taken at the first step. Others are taken while steps are repeated: one
+//! in the middle of each long sequence of repeated steps. Returning to a state before a checkpoint
+//! drops this checkpoint. The copies are reused, so after a while nothing is allocated.
 
 use mazurka_core::{Fingerprint, ProcessId};
 
@@ -19,21 +19,21 @@ use crate::world::{Cell, Life, Running, Thread, World};
 const MOST: usize = 8;
 /// Minimum number of repeated steps that justifies a checkpoint.
 const LONG: usize = 5;
-/// Maximum number of bytes in a checkpoint, and in the first one.
+/// Maximum number of bytes in a checkpoint; `LARGE_FIRST` is the maximum for the first one.
 const LARGE: usize = 1 << 18;
 const LARGE_FIRST: usize = 1 << 22;
 
 /// The checkpoints of the current execution.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
-    /// The machine that this execution belongs to.
+    /// The number of the machine that this execution belongs to.
     owner: u64,
-    /// The checkpoints, by depth.
+    /// The checkpoints, with increasing depth.
     kept: Vec<Checkpoint>,
     /// Unused copies, kept for their allocations.
     spare: Vec<Checkpoint>,
-    /// Whether checkpoints are forbidden: a function of the C library that calls the program back
-    /// has memory of its own, and cannot be resumed twice from the same state.
+    /// Whether checkpoints are forbidden, because the program uses `qsort`. This function calls the
+    /// program back and may own memory, so it cannot be resumed twice from the same state.
     pub forbidden: bool,
 }
 
@@ -50,7 +50,7 @@ struct Checkpoint {
     at_exit: Vec<(usize, usize)>,
     printed: Vec<u8>,
     left: Vec<u8>,
-    /// `None` if nothing has been saved.
+    /// The shared part of the runtime's state; `None` if nothing has been saved.
     shared: Option<Shared>,
 }
 
@@ -169,7 +169,7 @@ impl Thread {
         self.stamp == other.stamp && self.stamp != 0
     }
 
-    /// Whether the thread is suspended at an operation and can continue.
+    /// Whether the thread is alive: suspended at an operation, so that its stacks must be saved.
     fn stands(&self) -> bool {
         self.life == Life::Alive
     }
@@ -261,7 +261,8 @@ impl Checkpoints {
         }
     }
 
-    /// Returns where to place a checkpoint while a machine repeats these steps, if at all.
+    /// Returns the depth at which to take a checkpoint while a machine repeats these steps; `None`
+    /// if none is worth its cost.
     pub fn wanted(&self, steps: std::ops::Range<usize>) -> Option<usize> {
         let few = self.kept.len() < MOST;
         (few && !self.forbidden && steps.len() >= LONG).then_some(steps.start + steps.len() / 2)

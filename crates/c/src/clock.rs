@@ -1,11 +1,12 @@
 //! Happens-before of C11, for the detection of data races.
 //!
-//! Explorers order all conflicting atomic accesses. A data race is two accesses to one place, at
-//! least one a write and at least one not atomic, that no *synchronisation* orders. Vector clocks
-//! find them (Flanagan and Freund, "FastTrack", PLDI 2009; here with all last accesses to each
-//! granule of eight bytes, and the bytes that they touch). Plain accesses are checked in every
-//! execution that is explored, so they need not be steps: if no execution has a race,
-//! synchronisation orders them, and synchronisation is explored.
+//! A data race is a pair of accesses to the same memory, at least one of them a write and at least
+//! one not atomic, that no *synchronisation* orders. Vector clocks find races (Flanagan and Freund,
+//! "FastTrack", PLDI 2009). Memory is divided into *granules* of eight bytes. Unlike in the paper,
+//! all last accesses to a granule are kept, each with the bytes that it touches. Plain accesses are
+//! not steps, so explorers do not try both orders of two of them. This is enough: every explored
+//! execution checks its plain accesses, and if none races, synchronisation orders them, and
+//! explorers try all orders of synchronisation.
 //!
 //! Memory orders have their C11 meaning: a relaxed store publishes nothing without a fence, and an
 //! update continues a release sequence.
@@ -38,15 +39,16 @@ fn join(into: &mut Clock, from: &Clock) {
 #[derive(Default)]
 pub(crate) struct ThreadClock {
     now: Clock,
-    /// The clock of values that relaxed loads have read, for a later acquire fence.
+    /// The join of the clocks of the cells that relaxed loads have read. An acquire fence adds it
+    /// to the thread's clock.
     seen: Clock,
-    /// The clock at the last release fence.
+    /// The thread's clock at its last release fence, which its later relaxed stores publish.
     fenced: Clock,
     /// Changes whenever this clock may have changed; no two states have the same stamp.
     stamp: u64,
 }
 
-/// The clock that a cell publishes.
+/// The clock that a thread gets by acquiring a cell.
 #[derive(Default)]
 struct Published {
     /// The execution that this clock belongs to.
@@ -56,7 +58,7 @@ struct Published {
     stamp: u64,
 }
 
-/// An access to a granule.
+/// A recorded access to a granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessMark {
     pub thread: u32,
@@ -70,7 +72,7 @@ pub(crate) struct AccessMark {
     /// Whether the access uses an object of the thread library.
     pub uses: bool,
     pub pc: usize,
-    /// Number of synchronisation operations before it.
+    /// Number of synchronisation operations in the execution before this access.
     pub before: u32,
 }
 
@@ -103,8 +105,8 @@ pub(crate) enum SyncKind {
     Lock,
     Unlock,
     Fence,
-    /// All earlier operations of this thread happen before the next operation of another thread,
-    /// which `cell` names.
+    /// All earlier operations of this thread happen before the next operation of another thread.
+    /// `cell` is the index of that thread.
     Orders,
 }
 
@@ -112,9 +114,9 @@ pub(crate) enum SyncKind {
 struct Granule {
     epoch: u64,
     marks: Vec<AccessMark>,
-    /// Whether all marks are atomic accesses, which do not race with each other.
+    /// Whether all recorded accesses are atomic, so that they do not race with each other.
     atomic: bool,
-    /// The threads that have marks here, as a bit set; two threads may share a bit.
+    /// The threads of the recorded accesses, as a bit set; two threads may share a bit.
     threads: u64,
     /// Stamp, as for a clock.
     stamp: u64,
@@ -147,21 +149,21 @@ pub(crate) struct Clocks {
     /// The cells that have a clock in this execution.
     used_cells: Vec<u32>,
     granules: Granules,
-    /// All synchronisation of this execution, in order.
+    /// All synchronisation operations of this execution, in order.
     pub made: Vec<SyncOperation>,
-    /// Address of the current atomic access.
+    /// Address in the code of the current atomic access.
     pub at: usize,
-    /// The last stamp.
+    /// The stamp that was given last.
     stamps: u64,
 }
 
 /// All granules that any execution has accessed.
 #[derive(Default)]
 struct Granules {
-    /// The numbers of granules, by address.
+    /// The index of each granule in `all`, by address.
     numbers: FxHashMap<usize, u32>,
     all: Vec<Granule>,
-    /// The granules that this execution has accessed.
+    /// The indices of the granules that this execution has accessed.
     used: Vec<u32>,
 }
 
@@ -194,7 +196,7 @@ impl Granules {
 
 /// Maximum number of granules kept between executions.
 const MOST_GRANULES: usize = 1 << 18;
-/// Maximum number of marks of a granule that are kept without pruning.
+/// If a granule has more recorded accesses than this, those that are no longer needed are removed.
 const FEW_MARKS: usize = 8;
 
 /// A snapshot of all clocks of an execution.
@@ -290,12 +292,12 @@ impl Clocks {
         self.made.clear();
     }
 
-    /// Whether the tables are too large to keep.
+    /// Whether the table of granules is too large to be kept for the next execution.
     pub fn is_large(&self) -> bool {
         self.granules.all.len() > MOST_GRANULES
     }
 
-    /// Forgets all tables. Earlier snapshots become invalid.
+    /// Forgets all granules. Earlier snapshots become invalid.
     pub fn clear(&mut self) {
         self.granules = Granules::default();
     }
@@ -487,9 +489,9 @@ impl Clocks {
         join(into, published);
     }
 
-    /// Records that an atomic access with this order writes a cell; an update continues a release
-    /// sequence. The caller notes the access itself before, because it happens before the accesses
-    /// that acquire it.
+    /// Records that an atomic access with this order writes a cell. With `updates` it continues a
+    /// release sequence. The caller must have recorded the access for race detection before this
+    /// call, because the access itself happens before those that acquire the cell.
     pub fn atomic_write(&mut self, thread: ProcessId, cell: u32, updates: bool, order: i32) {
         if !updates {
             self.note(thread, cell, SyncKind::Write, order);
@@ -521,7 +523,8 @@ impl Clocks {
         }
     }
 
-    /// Records an access of a thread. Returns an earlier access that it races with.
+    /// Records an access of a thread. Returns an earlier access that it races with, if there is
+    /// one.
     #[inline]
     pub fn access(
         &mut self,
@@ -580,8 +583,8 @@ impl Clocks {
         };
         self.stamps += 1;
         let granule = self.granules.of(granule, self.epoch, self.stamps);
-        // The usual case: all accesses are atomic or of this thread, so none of them race. Earlier
-        // accesses of this thread of the same kind are no longer needed.
+        // The usual cases: no other thread has accessed the granule, or all accesses are atomic, so
+        // there is no race. An earlier access of this thread that is like this one is replaced.
         let mine = 1 << (thread.0 % 64);
         if granule.threads & mine == 0 && (granule.atomic && how.atomic || granule.threads == 0) {
             granule.add(new);
@@ -602,7 +605,7 @@ impl Clocks {
 }
 
 /// Records an access to a granule that other threads have accessed. Returns an access that it races
-/// with.
+/// with, if there is one.
 #[inline(never)]
 fn compare(granule: &mut Granule, now: &Clock, new: AccessMark) -> Option<AccessMark> {
     let before = |mark: &AccessMark| {

@@ -43,8 +43,8 @@ pub fn keep_files() {
     }
 }
 
-/// Asks a child process to end and to report its results. The caller must not have waited for its
-/// end yet, because its number could then be reused.
+/// Asks a child process to end and to report its results. The caller must not have waited for the
+/// end of the child yet: after that, the system may give its process number to another process.
 pub fn interrupt_process(id: u32) {
     send(id, libc::SIGINT);
 }

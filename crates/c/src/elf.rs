@@ -44,7 +44,8 @@ fn source_name(name: &str) -> String {
     shown.trim_end_matches(" const").to_owned()
 }
 
-/// A row of a line table: the line of the code from this address on.
+/// A row of a line table: the file and the line of the code from this address on. A line of 0 means
+/// that they are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     address: u64,
@@ -55,11 +56,11 @@ struct Row {
 /// The symbols and lines of an object.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    /// Sorted by address.
+    /// The functions and variables, sorted by address.
     symbols: Vec<Symbol>,
     rows: Vec<Row>,
     files: Vec<String>,
-    /// The symbols that it imports from other libraries.
+    /// The symbols that the object imports from libraries.
     pub needs: Vec<String>,
 }
 
@@ -161,7 +162,8 @@ impl Symbols {
         all.symbols.sort_by_key(|symbol| symbol.address);
         let mut lines = Bytes(find(".debug_line"));
         while !lines.0.is_empty() && all.read_unit(&mut lines).is_some() {}
-        // Another sequence may begin at the end of a sequence.
+        // A sequence may begin at the address where another one ends. Then the row of the beginning
+        // must come last.
         all.rows.sort_by_key(|row| (row.address, row.line > 0));
         Some(all)
     }
@@ -200,7 +202,7 @@ impl Symbols {
 
     fn read_needs(&mut self, table: &[u8], names: &[u8]) {
         Self::each_symbol(table, names, |name, [info, section, ..]| {
-            // Weak symbols may be missing.
+            // Only global symbols (1) are needed: weak ones may be missing.
             if section == 0 && info >> 4 == 1 && !name.is_empty() {
                 self.needs.push(name);
             }

@@ -2,7 +2,8 @@
 //! the clock of a thread.
 //!
 //! Functions of `atexit` and destructors of static and thread-local objects run in reverse order of
-//! registration, in the thread that ends. They are ordinary code: other threads continue meanwhile.
+//! registration, in the thread that ends. They are ordinary code, whose accesses are explored, and
+//! other threads continue while they run.
 
 use mazurka_core::{AccessKind, Fingerprint, ProcessId};
 
@@ -10,17 +11,17 @@ use crate::access::announce;
 use crate::world::{Failure, Life, Pending, World, bytes_at, world};
 use crate::{SearchStop, weak};
 
-/// Stands for the list of functions that run at the end of the program. No object of the program
-/// has such an address.
+/// The address under which the list of functions that run at the end of the program has its cell.
+/// No object of the program has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
 /// In place of an argument, this marks the functions with the attribute `destructor`, which take
 /// none.
 pub(crate) const DESTRUCTOR: usize = usize::MAX - 7;
-/// Stands for the number of threads that have ended.
+/// The address under which the number of ended threads has its cell.
 const ENDED_THREADS: usize = usize::MAX - (1 << 21) - 2;
 
-/// Advances the clock of the current thread to a time, or by a time. This changes the state of the
-/// thread if it reads its clock.
+/// Advances the clock of the current thread by a time if `relative`, otherwise to a time. If the
+/// thread reads its clock, this counts as a change, so that a loop that sleeps does not spin.
 pub(crate) fn later(time: i64, relative: bool) -> i64 {
     let me = world().me();
     let time = if relative {
@@ -35,8 +36,9 @@ pub(crate) fn later(time: i64, relative: bool) -> i64 {
     0
 }
 
-/// Returns the clock of the current thread. If the clock advanced before the first read of a clock,
-/// an earlier loop may have been mistaken for one that changes nothing, so the search restarts.
+/// Returns the clock of the current thread. Suppose the thread reads it for the first time, and it
+/// has already advanced. Then a loop in which it advanced may have been mistaken for one that
+/// changes nothing. So the search restarts, and from then on advancing a clock counts as a change.
 pub(crate) fn now() -> i64 {
     let world = world();
     let me = world.me();
@@ -89,8 +91,9 @@ pub(crate) fn orders(pending: Pending, cell: u32) {
     }
 }
 
-/// Registers a function that runs when the program ends. The C library runs all destructors of the
-/// image as one function: what is registered while they run comes after all of them.
+/// Registers a function that runs when the program ends. The C library runs all functions with the
+/// attribute `destructor` as one: a function that is registered while they run is called after all
+/// of them.
 pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     ends_of_program("atexit", pc);
     let world = world();
@@ -108,9 +111,9 @@ pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
 }
 
 /// Whether the current thread, which is ending, is the last one and therefore ends the program.
-/// This happens if `main` has left by `pthread_exit`. The functions at the end of the program then
-/// run in this thread, after everything that the others have done. If there are such functions, the
-/// end of each thread is a step, because it decides which thread is the last.
+/// This is possible if `main` has called `pthread_exit`. The functions at the end of the program
+/// then run in this thread, after everything that the other threads have done. If there are such
+/// functions, the end of each thread is a step, because it decides which thread is the last.
 pub(crate) fn is_last_thread(pc: usize) -> i64 {
     if !world().last_thread_ends {
         return 0;
@@ -120,7 +123,8 @@ pub(crate) fn is_last_thread(pc: usize) -> i64 {
         let cell = world().object(ENDED_THREADS);
         let pending = Pending::new("the thread ends", 0, pc);
         if world().weak.on {
-            // The order in which the threads run here is not that of the execution.
+            // Under a memory model, the threads need not run in the order of the execution, so the
+            // engine counts.
             last = weak::count(pending, cell) + 1 == i64::from(world().started);
         } else {
             announce(pending.on(AccessKind::Write, cell));
@@ -183,8 +187,8 @@ impl World {
         all
     }
 
-    /// Whether every other thread ended before the current one continues: it was joined by this
-    /// thread, or by a thread that was itself joined. So the answer does not depend on the order of
+    /// Whether every other thread was joined, by the current thread or by a thread that was itself
+    /// joined. So all of them have ended, and the answer does not depend on the order of
     /// independent steps.
     pub fn is_alone(&self) -> bool {
         let mut threads = self.threads.iter().enumerate();
@@ -193,7 +197,7 @@ impl World {
         })
     }
 
-    /// Saves the observed variables.
+    /// Saves the content of the observed variables, at the end of the process.
     pub fn keep_observed(&mut self) {
         self.left.clear();
         for &(_, address, size) in &self.observed {
@@ -201,8 +205,8 @@ impl World {
         }
     }
 
-    /// Returns the names of the observed variables and their content, now or when the process
-    /// ended.
+    /// Returns the names of the observed variables and their content: that at the end of the
+    /// process if it has ended, otherwise the present one.
     pub fn observed_content(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let mut start = 0;
         self.observed.iter().map(move |(name, address, size)| {

@@ -9,7 +9,7 @@ use crate::access::{announce, value_at};
 use crate::objects::{note, settled};
 use crate::world::{Pending, WaitCondition, world};
 
-/// Waits while the word has this value and no thread wakes this one.
+/// If the word has this value, waits until another thread wakes this one.
 pub(crate) fn wait(word: usize, value: i32, timed: bool, pc: usize) -> i64 {
     let cell = settled(word, "waits for a word in", pc);
     let place = world().place(word, 4);

@@ -1,8 +1,9 @@
-//! The memory of the program's threads: a stack and a heap each, at fixed addresses.
+//! The memory of the program's threads. Each thread has a *region* at fixed addresses, with a heap,
+//! a stack of the runtime, a guard page and the stack of the program, in this order.
 //!
 //! The address of a block depends only on the thread and on its earlier allocations, not on other
 //! threads, so allocations of different threads commute. Memory is not reused within an execution,
-//! so every freed block stays known. Blocks are zeroed, and after each block is a gap that the
+//! so every freed block stays known. Blocks are zeroed. Each block is followed by a gap that the
 //! program may not access.
 
 use corosensei::stack::{Stack, StackPointer};
@@ -19,9 +20,10 @@ const GUARD: usize = 1 << 16;
 /// Size of the runtime's own stack, which is below the guard page.
 const RUNTIME: usize = 1 << 17;
 const HEAP: usize = REGION - STACK - GUARD - RUNTIME;
-/// Maximum distance of a frame of the program below the known part of its stack.
+/// The runtime records down to which address the program has used its stack. Frames that it has not
+/// seen are at most this many bytes below.
 const MARGIN: usize = 1024;
-/// Block size for finding the zeros at the end of a stack.
+/// The zeros at the end of a stack are looked for in pieces of this size.
 const ZEROS: [u8; 128] = [0; 128];
 /// Size of the gap between two blocks.
 const GAP: usize = 32;
@@ -191,7 +193,8 @@ impl Region {
         copy_from(used.start, used.len(), into);
     }
 
-    /// Restores the content of the stack, which the program has since used down to this address.
+    /// Restores the saved content of the stack. Since it was saved, the program has used the stack
+    /// down to `lowest`.
     pub fn put_stack(&self, lowest: usize, saved: &[u8]) {
         let start = self.stack_base() - saved.len();
         copy_to(start, saved);
@@ -214,7 +217,8 @@ impl Region {
         copy_to(self.runtime_stack() - saved.len(), saved);
     }
 
-    /// Copies the state of another region, without the content of its memory.
+    /// Copies the list of blocks and the used size of another region, without the content of its
+    /// memory.
     pub fn become_like(&mut self, other: &Self) {
         let Self {
             start,
@@ -233,7 +237,7 @@ impl Region {
         }
     }
 
-    /// Returns the used size and the number of blocks.
+    /// Returns the used size of the heap and its number of blocks.
     pub fn mark(&self) -> (usize, usize) {
         (self.used, self.blocks.len())
     }
@@ -257,7 +261,8 @@ impl Region {
         copy_to(self.start, content);
     }
 
-    /// Returns the sizes and allocation sites of the unfreed blocks after the first ones.
+    /// Returns the sizes and allocation sites of the blocks that are not freed, without the first
+    /// `first` blocks.
     pub fn unfreed_blocks(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().skip(first);
         let kept = blocks.filter(|block| block.freed.is_none());
@@ -287,7 +292,7 @@ impl Region {
         Some(address)
     }
 
-    /// Returns the block that contains an address, or the gap.
+    /// Returns the block or the gap that contains an address.
     #[inline]
     pub fn find(&self, address: usize) -> HeapLocation<'_> {
         let after = self
@@ -304,7 +309,7 @@ impl Region {
         }
     }
 
-    /// Frees the block that begins at an address.
+    /// Marks the block that begins at an address as freed.
     pub fn give_back(&mut self, address: usize, freed: (usize, ProcessId)) {
         let found = self.blocks.binary_search_by_key(&address, |it| it.address);
         if let Ok(at) = found {

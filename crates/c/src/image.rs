@@ -29,7 +29,7 @@ pub(crate) struct Image {
     /// Functions of the shim that run at the end of a thread, and at the end of the program.
     pub thread_ends: extern "C" fn(),
     pub program_ends: extern "C" fn(),
-    /// The functions with the attribute `destructor`: the last one runs first.
+    /// The functions with the attribute `destructor`. The last one in this list runs first.
     pub destructors: Vec<usize>,
 }
 
@@ -126,7 +126,8 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_v
                 libc::PT_DYNAMIC => wanted.dynamic = at,
                 libc::PT_GNU_RELRO => wanted.relro = (at, size),
                 libc::PT_GNU_STACK => wanted.code_on_stacks = header.p_flags & libc::PF_X != 0,
-                // The loader may not have allocated the block of this thread yet.
+                // This call also allocates the block of this thread if the loader has not done so
+                // yet.
                 libc::PT_TLS => {
                     let block = __tls_get_addr(&TlsIndex {
                         module: info.dlpi_tls_modid,
@@ -196,7 +197,7 @@ impl Image {
                 symbols.line(at).is_some()
             };
             let mut destructors = wanted.take_destructors();
-            // The others belong to the compiler's libraries.
+            // Only destructors in the source are kept; others belong to the compiler's libraries.
             destructors.retain(of_source);
             let copy = |at: usize, size: usize| match size {
                 0 => Vec::new(),

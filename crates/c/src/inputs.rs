@@ -1,7 +1,6 @@
 //! The values of `__VERIFIER_nondet_TYPE`.
 
-/// The types, and their least and greatest values. Values above the largest signed number are not
-/// supported.
+/// The types, and their least and greatest values. Values above `i64::MAX` are not supported.
 const TYPES: [(&str, i64, i64); 13] = [
     ("bool", 0, 1),
     ("char", i8::MIN as i64, i8::MAX as i64),
@@ -18,7 +17,7 @@ const TYPES: [(&str, i64, i64); 13] = [
     ("size_t", 0, i64::MAX),
 ];
 
-/// Maximum number of values of a type for trying all of them.
+/// If a type has at most this many values, all of them are tried by default.
 const FEW: i64 = 256;
 
 fn values(kind: &str) -> Option<(i64, i64)> {

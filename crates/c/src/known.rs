@@ -1,7 +1,8 @@
 //! The functions of the C library that a program may call directly: they keep no shared state, and
 //! access only their arguments.
 
-/// Functions that are passed through, and reported to the user.
+/// Functions that are passed through: the program calls the C library directly. The verdict names
+/// them, because they run outside of the exploration.
 const PASSED: &[&str] = &[
     // Numbers.
     "abs",
@@ -87,7 +88,8 @@ const PASSED: &[&str] = &[
     "strerror",
 ];
 
-/// Functions that are passed through without a report: those that the shim or the compiler calls.
+/// Functions that are passed through and not named in the verdict, because the shim or code of the
+/// compiler calls them.
 const SILENT: &[&str] = &[
     // Used by `printf` of the shim.
     "__vsnprintf_chk",
@@ -106,8 +108,8 @@ const SILENT: &[&str] = &[
     "__gcc_personality_v0",
 ];
 
-/// Functions that the C++ library calls, which is linked into every C++ program. In C++ programs
-/// they are not reported: the whole library is. In C programs they are reported.
+/// Functions that the C++ library calls. It is linked into every C++ program, and the verdict then
+/// names the library as a whole instead of these functions. In C programs it names the functions.
 const CXX_LIBRARY: &[&str] = &[
     "_dl_find_object",
     "dl_iterate_phdr",
@@ -155,8 +157,8 @@ const CXX_LIBRARY: &[&str] = &[
     "program_invocation_name",
 ];
 
-/// Returns the passed-through functions that the program itself calls. `cxx`: whether the C++
-/// library is linked into it.
+/// Returns the passed-through functions that the verdict names. `cxx` tells whether the C++ library
+/// is linked into the program.
 pub(crate) fn reported(needs: &[String], cxx: bool) -> Vec<String> {
     let counts = |name: &str| PASSED.contains(&name) || !cxx && CXX_LIBRARY.contains(&name);
     let mut all: Vec<String> = needs
@@ -169,7 +171,8 @@ pub(crate) fn reported(needs: &[String], cxx: bool) -> Vec<String> {
     all
 }
 
-/// Returns the name that the source has for a function: some are macros of the C library.
+/// Returns the name of a function in the source, which may be a macro of the C library that calls
+/// the function.
 fn in_source(name: &str) -> &str {
     match name {
         "__pthread_register_cancel"

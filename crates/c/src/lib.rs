@@ -7,7 +7,7 @@
 //! coroutines, and its writable memory is restored before each execution. [`Machine`] is then an
 //! [`Execution`](mazurka_core::Execution) that every explorer runs.
 //!
-//! - `calls`: the numbers that shim and runtime share.
+//! - `calls`: the numbers and addresses that the shim and the runtime share.
 //! - `inputs`: the ranges of unknown values.
 //! - `elf`: symbols and lines of the program.
 //! - `image`: the loaded program; `heap`: the memory of its threads.
@@ -18,12 +18,13 @@
 //! - `ends`: the end of threads and of the program.
 //! - `clock`: data races; `race`: their descriptions.
 //! - `spin`: loops that wait; `trap`: faults.
-//! - `machine`: executions; `checkpoint`: saved states of one; `tell`: descriptions of steps.
+//! - `machine`: executions; `checkpoint`: saved states of an execution; `tell`: descriptions of
+//!   steps.
 //! - `weak`: executions under a memory model.
 //! - `confine`: limits of the process; `trail`: its last schedule, if it is killed.
 //!
-//! C programs run only on Linux with x86-64, and only in a dynamically linked build: elsewhere
-//! [`load`] returns [`LoadError::NotHere`].
+//! C programs run only on Linux with x86-64, and only if the tool itself is linked dynamically.
+//! Otherwise [`load`] returns [`LoadError::NotHere`].
 
 // On other systems no machine exists, so the parts that machines use are unused.
 #![cfg_attr(
@@ -158,7 +159,8 @@ pub const FLAGS: [&str; 6] = [
     "-fno-stack-protector",
 ];
 
-/// Flags after those of the user, which must neither turn the instrumentation off nor hide `main`.
+/// Flags that follow those of the user, because the user's flags must neither turn the
+/// instrumentation off nor hide `main`.
 pub const LAST_FLAGS: [&str; 3] = ["-fno-lto", "-fsanitize=thread", "-fvisibility=default"];
 
 /// Parts of flags of a user that would turn off a part of the instrumentation.
@@ -185,13 +187,13 @@ pub const RUNS_HERE: bool = cfg!(all(
 /// Why a search stops early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchStop {
-    /// The search must restart with what it has learned.
+    /// The search has learned a fact about the program and must restart with it.
     Restart,
     /// The program uses a function that Mazurka does not control.
     Refused(String),
     /// The time limit has passed during a step.
     OutOfTime,
-    /// After a data race, the program does not do the same again with the same schedule.
+    /// After a data race, the program did not repeat its steps under the same schedule.
     Raced,
 }
 
@@ -201,17 +203,20 @@ pub struct Settings {
     /// The path of the first source file, as it was given to the compiler. Records name other files
     /// relative to its folder.
     pub main_file: String,
-    /// Data races are not failures: plain accesses that race are steps.
+    /// Whether data races are allowed. If they are, plain accesses that race are steps; otherwise a
+    /// race is a failure.
     pub allow_races: bool,
-    /// Threads that are neither joined nor detached and memory that is not freed are failures.
+    /// Whether threads that are neither joined nor detached, and memory that is not freed, are
+    /// failures.
     pub leaks: bool,
-    /// Code that runs outside of the exploration and is not visible here, such as inline assembly,
-    /// in words.
+    /// Descriptions of code that runs outside of the exploration and that this crate cannot see,
+    /// such as inline assembly.
     pub outside: Vec<String>,
-    /// The values of `__VERIFIER_nondet_…`, by the name of the type: least and greatest.
+    /// The values of `__VERIFIER_nondet_TYPE`: the name of the type, the least value and the
+    /// greatest value.
     pub inputs: Vec<(String, i64, i64)>,
     /// The values in which executions must agree to be deterministic: `code`, `output` and names of
-    /// variables. If empty, the exit code and the output count, but not the order of concurrent
+    /// variables. If empty, these are the exit code and the output, but not the order of concurrent
     /// output of threads.
     pub observed: Vec<String>,
     /// Whether executions with different observed values are violations.

@@ -1,10 +1,11 @@
 //! Lifetimes of mutexes, semaphores and other synchronisation objects.
 //!
-//! - *Races.* Using an object counts as an atomic access to its first byte, made at an acquisition
-//!   or before a release. Initialising, destroying and freeing the object are plain writes. So a
-//!   use is a data race if synchronisation does not order it after the start and before the end of
-//!   the object's lifetime; ThreadSanitizer defines it in the same way. Under a memory model these
-//!   are accesses to the location of the object.
+//! - *Races.* Using an object counts as an atomic access to its first byte. This access is made
+//!   when the object is acquired, or before it is released. Initialising, destroying and freeing
+//!   the object are plain writes. So a use is a data race if synchronisation does not order it
+//!   after the start and before the end of the object's lifetime. ThreadSanitizer has the same
+//!   definition. Under a memory model, uses, starts and ends are accesses to the location of the
+//!   object.
 //! - *New objects.* A word of the object, in the memory of the program, says whether the object is
 //!   held or destroyed. If the runtime and this word disagree, the program has made a new object at
 //!   the same address: by assigning an initialiser, or in a new stack frame. The new object gets a
@@ -28,7 +29,7 @@ pub(crate) enum ObjectKind {
     Flag,
 }
 
-/// The values of an object's word.
+/// The values of an object's word: free, held, or destroyed.
 const FREE: u32 = 0;
 const HELD: u32 = 0x6d7a_0001;
 const DESTROYED: u32 = 0x6d7a_0002;
@@ -102,7 +103,8 @@ impl World {
         }
         let cell = self.new_cell(key.0);
         self.objects.insert(key, cell);
-        // Freeing a block writes to its objects, so they must be known by then.
+        // Under a memory model, freeing a block writes to the objects in it, so a search must know
+        // the objects before the block is freed.
         if self.weak.on && self.weak.was_freed(key.0) {
             self.stop.get_or_insert(SearchStop::Restart);
         }
@@ -130,8 +132,8 @@ impl World {
 }
 
 /// Under a memory model, returns the location for the lifetime of a barrier. The start and the end
-/// of the lifetime write it; arriving threads read it. Leaving threads may still read the barrier's
-/// number after that.
+/// of the lifetime write it; arriving threads read it. Threads that leave the barrier may still
+/// read its number after the end of its lifetime.
 pub(crate) fn life_of_barrier(object: usize) -> usize {
     object + 1
 }
@@ -148,7 +150,7 @@ fn is_held(cell: u32) -> bool {
     held_by(cell).is_some()
 }
 
-/// Writes to memory whether a lock is held.
+/// Writes to the object's word whether the lock is held.
 pub(crate) fn tell_held(kind: ObjectKind, cell: u32) {
     let object = world().cells[cell as usize].address;
     kind.write_state(object, if is_held(cell) { HELD } else { FREE });
@@ -203,7 +205,7 @@ pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i6
     if world().weak.on {
         weak::writes(cell, kind, value, pc);
     }
-    // To initialise a held lock is a failure, except on a stack: there the old lock was in a frame
+    // Initialising a held lock is a failure, except on a stack, where the held lock was in a frame
     // that no longer exists.
     let (held, waiting) = (is_held(cell), !world().cell(cell).waiters.is_empty());
     if held && kind.read_state(object) == HELD && !is_on_stack(object) {

@@ -113,8 +113,9 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     Ok(())
 }
 
-/// Sets the function that reports what a constructor of the program must not do: a failure, or
-/// something that only the exploration can do. The process then ends with exit code 3.
+/// Sets the function that is called if a constructor of the program fails or requests something
+/// that only the exploration can do, such as starting a thread. After the call, the process ends
+/// with exit code 3.
 pub fn on_refusal_before_main(tell: fn(&str)) {
     _ = BEFORE_MAIN.set(tell);
 }
@@ -155,7 +156,8 @@ pub fn must_agree() -> bool {
     is_there() && world().settings.must_agree
 }
 
-/// Sets the time after which a step without an end is stopped, if there is one.
+/// Sets the time limit of the search that starts now. After this time, a step that does not end is
+/// stopped. `None` means no limit.
 pub fn set_deadline(time: Option<std::time::Duration>) {
     trap::set_deadline(time);
 }
@@ -166,7 +168,8 @@ pub fn interrupt() {
 }
 
 impl Machine {
-    /// Returns a machine for single runs, in which guards need not be known.
+    /// Returns a machine for single runs. They need no search that learns whether steps have
+    /// guards.
     pub fn for_runs() -> Option<Self> {
         if is_there() {
             world().learned.guarded = true;

@@ -1,4 +1,5 @@
-//! The program as an [`Execution`]. To go back, the program is run again.
+//! The program as an [`Execution`]. To go back, the program is run again, from its start or from a
+//! checkpoint (checkpoint.rs).
 
 use std::mem::ManuallyDrop;
 
@@ -44,19 +45,19 @@ pub(crate) fn is_program(pc: usize) -> bool {
 /// Why a program is refused whose steps cannot be made again.
 const NOT_THE_SAME: &str = "the program does not do the same again with the same schedule";
 
-/// The threads are not at the end of a machine's events.
+/// In place of a number of events: the threads are in no state of a machine.
 const NOWHERE: usize = usize::MAX;
 
 /// The program in one of its executions.
 ///
-/// A process has one program. When a second machine takes it over from the first, the first runs
-/// its execution again on its next use. One thread must use both.
+/// A process has one program, which several machines may use, all from one real thread. When a
+/// second machine takes over the program, the first one runs its execution again on its next use.
 #[derive(Debug)]
 pub struct Machine {
     number: u64,
     events: Vec<Event>,
     len: usize,
-    /// The number of events that the threads have made, or [`NOWHERE`].
+    /// The number of the machine's events that the threads have made, or [`NOWHERE`].
     live: std::cell::Cell<usize>,
     initial: Vec<Mishap>,
     guards: Vec<Access>,
@@ -82,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// Returns a machine for the current execution, which another component runs.
+    /// Returns a machine for the current execution, which weak/program.rs runs.
     pub(crate) fn as_it_stands() -> Self {
         let machine = Self::empty();
         world().owner = machine.number;
@@ -116,8 +117,8 @@ impl Machine {
         self.live.set(0);
     }
 
-    /// Ends a search. The runs after it only simplify its violations, and nothing is learned from
-    /// them.
+    /// Ends a search. The runs after it only simplify the violations that it has found, and nothing
+    /// is learned from them.
     pub fn end_search(&mut self) {
         world().searching = false;
         // A later run must find these violations by the same schedule.
@@ -125,8 +126,8 @@ impl Machine {
         world().checkpoints.forget();
     }
 
-    /// Ends a search that was stopped in a step without an end. The program is run again only on
-    /// its next use, because it may enter the same step.
+    /// Ends a search that was stopped in a step that does not end. The program is not run again at
+    /// once, because it may enter the same step, but only on its next use.
     pub fn end_broken_search(&mut self) {
         let world = world();
         world.stop = None;
@@ -136,8 +137,8 @@ impl Machine {
         self.live.set(NOWHERE);
     }
 
-    /// Whether the search has met accesses that no step orders: other orders of them may lead
-    /// elsewhere, and are not explored.
+    /// Whether the search has met accesses whose order no steps determine. Other orders of these
+    /// accesses may lead to other results, and are not explored.
     pub fn has_raced(&self) -> bool {
         world().has_raced
     }
@@ -161,7 +162,7 @@ impl Machine {
         self::world().settle();
     }
 
-    /// Brings the threads to the end of the machine's events.
+    /// Brings the threads to the state after the machine's events.
     #[inline]
     fn revive(&self) {
         if self.live.get() == self.len && world().owner == self.number {
@@ -304,8 +305,8 @@ impl Thread {
         !self.at_end.is_empty() || self.keys.iter().any(|&value| value != 0)
     }
 
-    /// Notes a change by the thread. The current round of a loop then does not repeat the previous
-    /// one, so the thread does not spin.
+    /// Records that the thread has changed something. So the current round of a loop does not
+    /// repeat the previous one, and the thread does not spin.
     pub(crate) fn makes_progress(&mut self) {
         self.spin.progress();
         self.weak_state.leave_round();
@@ -435,7 +436,7 @@ impl crate::world::World {
     }
 }
 
-/// Starts a thread: `main`, or one that the current thread has requested.
+/// Starts a thread: `main`, or the one that the current thread has requested.
 pub(crate) fn start(process: ProcessId) {
     let world = world();
     let asked = world.start.take();
@@ -468,7 +469,8 @@ pub(crate) fn start(process: ProcessId) {
         {
             let thread = self::world().me();
             thread.yielder = yielder;
-            // The frames above belong to corosensei, which writes to them at each resumption.
+            // The frames at higher addresses belong to corosensei, which writes to them at each
+            // resumption.
             thread.top = std::hint::black_box(&raw const top) as usize;
         }
         let result = match routine {
@@ -510,7 +512,7 @@ pub(crate) fn run(process: ProcessId) {
     }
 }
 
-/// Resumes a thread. Returns its request, if it is suspended afterwards.
+/// Resumes a thread. Returns its request; `None` if it has ended, or a fault has ended it.
 #[inline(always)]
 fn resume(process: ProcessId) -> Option<Request> {
     let world = world();

@@ -73,7 +73,8 @@ impl World {
         }
     }
 
-    /// Whether steps claim more than their own object.
+    /// Whether every step claims more than its own object, because the program has atomic sections
+    /// or variables are observed.
     #[inline]
     pub fn claims_more(&self) -> bool {
         self.sections.is_some() || self.end_cell.is_some()
@@ -122,12 +123,12 @@ impl World {
                 let token = self.threads[waiter.index()].token_cell;
                 into.push(Access::new(AccessKind::Release, token));
             }
-            // Claims must not depend on the order in which the waiters enlisted.
+            // The order of the claims must not depend on the order in which the waiters enlisted.
             into[1..].sort_unstable();
         }
     }
 
-    /// If the program has ended, ends an execution in which all remaining threads wait.
+    /// Ends the execution if the program has ended and all remaining threads wait.
     #[inline]
     pub fn settle(&mut self) {
         if self.exited && !self.finished {
@@ -136,7 +137,7 @@ impl World {
         }
     }
 
-    /// Whether every thread has ended, or the program has.
+    /// Whether every thread has ended or the program has ended, and none has been halted.
     #[inline]
     pub fn is_final(&self) -> bool {
         (self.alive == 0 || self.finished) && !self.has_halted()

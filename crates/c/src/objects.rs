@@ -19,17 +19,17 @@ use crate::{futex, weak};
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
 
-/// Stands for the effects outside of the process: its output and its end. No object of the program
-/// has such an address.
+/// The address under which the effects outside of the process, its output and its end, have their
+/// cell. No object of the program has such an address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
-/// Stands for the first key; the numbers below it stand for the other keys. No object of the
-/// program has such an address.
+/// The address under which the first key has its cell; the key with index k has this address minus
+/// k. No object of the program has such an address.
 const KEYS: usize = usize::MAX - (1 << 22);
 
-/// Maximum length of the output in a report of two different executions.
+/// Maximum length of the output that a report of two different executions shows.
 const MOST_PRINTED: usize = 400;
 
-/// Halts a thread.
+/// Halts the current thread, at the request of the shim.
 pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) {
     // SAFETY: the shim passes a string.
     let words = unsafe { std::ffi::CStr::from_ptr(words) };
@@ -124,7 +124,8 @@ pub(crate) extern "C" fn ask(
         Ask::Destroy => destroy(object, ObjectKind::from_number(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
-        // One attempt: other threads may run before its step, which takes the place of waiting.
+        // A timed wait is a single attempt, because other threads may run before its step, which
+        // has the effect of waiting.
         Ask::MutexTimedlock => try_lock(object, other, pc, libc::ETIMEDOUT),
         Ask::MutexUnlock => unlock(object, other, pc),
         Ask::CondWait => cond_wait(object, other as usize, pc),
@@ -263,10 +264,10 @@ fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
     }
 }
 
-/// Replaces the destructor of a deleted key.
+/// Marks a deleted key, in place of its destructor.
 const DELETED: usize = usize::MAX;
 
-/// If the program deletes keys, orders the operations on a key.
+/// If the program deletes keys, makes a step that orders the operations on this key.
 fn key_order(key: usize, verb: &'static str, pc: usize) {
     if world().deletes_keys && world().started > 1 {
         let cell = world().object(KEYS - key);
@@ -288,8 +289,8 @@ fn key_value(key: usize) -> i64 {
     value.map_or(0, |&value| value as i64)
 }
 
-/// Returns the destructor to call for a key when a thread ends: 0 if there is nothing to do, 1 if
-/// the key does not exist.
+/// Returns the address of the destructor to call for a key when a thread ends. Instead of an
+/// address, 0 means that there is nothing to do, and 1 that the key does not exist.
 fn key_destructor(key: usize, pc: usize) -> i64 {
     if key >= world().keys.len() {
         return 1;
@@ -513,7 +514,7 @@ fn badly_named(thread: ProcessId, pc: usize, verb: &str) -> ProcessId {
 fn join(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "joins");
     announce(Pending::new("join", thread.index(), pc).until(WaitCondition::Ended(thread)));
-    // Another thread may have joined it while this one waited.
+    // Checks the handle again: another thread may have joined the thread while this one waited.
     named(handle, pc, "joins");
     let world = world();
     let current = world.current;
@@ -539,9 +540,9 @@ fn detach(handle: i64, pc: usize) -> i64 {
 
 /// Ends the process: `main` has returned, or the program calls `exit`.
 ///
-/// This is a step unless all other threads have ended before; only the first `exit` counts. Other
-/// threads continue after it. They could also take their steps before it, so this adds no
-/// impossible behaviour. The observed values are those at the end of the process.
+/// This is a step unless all other threads have been joined; only the first `exit` counts. In the
+/// exploration, other threads continue after this step. They could have made the same steps before
+/// it, so this adds no impossible behaviour. The observed values are those at this step.
 pub(crate) fn exit(code: i64, verb: &'static str, pc: usize) {
     if !world().is_alone() {
         let cell = world().object(OUTPUT);
@@ -657,7 +658,7 @@ fn print(text: usize, size: usize, pc: usize) -> i64 {
         let cell = world().object(OUTPUT);
         orders(Pending::new("print", 0, pc), cell);
     }
-    // A round of a loop that prints differs from the previous one.
+    // If the output is observed, a loop that prints changes something in every round.
     if world().settings.observes_output() {
         world().me().makes_progress();
     }
@@ -679,8 +680,8 @@ fn print(text: usize, size: usize, pc: usize) -> i64 {
     0
 }
 
-/// Begins an atomic section of SV-COMP. The section is one step. A section that is repeated without
-/// effect waits for a change.
+/// Begins an atomic section of SV-COMP. The section is one step. A loop of sections that change
+/// nothing waits for a change (spin.rs).
 fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
     let world = world();
     let Some(cell) = world.sections else {

@@ -17,8 +17,8 @@ fn verb(writes: bool, atomic: bool, frees: bool) -> &'static str {
     }
 }
 
-/// Converts synchronisation operations to steps, each with the writes that it reads from: the most
-/// recent ones.
+/// Converts synchronisation operations to the steps of `missing_order`. A step that reads a cell
+/// reads from the most recent write to the cell.
 fn steps(made: &[SyncOperation]) -> Vec<SyncStep> {
     let mut last: FxHashMap<u32, usize> = FxHashMap::default();
     let mut all = Vec::with_capacity(made.len());
@@ -85,7 +85,7 @@ impl World {
     }
 
     /// Describes the missing order between an earlier access and the current one. `later_first`
-    /// says whether the description starts with the current one.
+    /// says whether the description starts with the current access.
     fn missing(&self, other: AccessMark, later_first: bool) -> String {
         let steps = steps(&self.clocks.made);
         let first = (other.thread, other.before as usize);

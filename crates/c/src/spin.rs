@@ -1,18 +1,18 @@
-//! Detects loops that spin: if a thread returns to an access in the same local state and has
-//! changed nothing since, it waits for a change of a value that it has read.
+//! Detects loops that spin. If a thread comes back to an access in the same local state, and has
+//! changed nothing in between, then it waits until a value changes that it has read in between.
 //!
-//! The local state is the stack, with the registers that a function keeps for its caller; both are
-//! compared byte by byte. The thread has already done everything that it would do without such a
-//! change. So no execution is lost, and a loop that nothing ends is a deadlock.
+//! The local state consists of the stack and the registers that a function preserves for its
+//! caller; both are compared byte by byte. Without such a change, the thread would repeat what it
+//! has just done. So no execution is lost, and a loop that no change ends is a deadlock.
 
 use crate::clock::copy;
 
-/// One visit of an access.
+/// A moment at which the thread was about to make an access: the access, and the local state.
 #[derive(Default)]
 struct Visit {
     pc: usize,
     stack: Vec<u8>,
-    /// Number of reads before this visit.
+    /// Number of entries in `Spin::reads` before this visit.
     reads: usize,
     /// No two visits of a thread have the same stamp.
     stamp: u64,
@@ -22,19 +22,21 @@ struct Visit {
 #[derive(Default)]
 pub(crate) struct Spin {
     visits: Vec<Visit>,
-    /// Number of valid visits.
+    /// Number of valid entries in `visits`; the others are kept for their allocations.
     count: usize,
     /// The stamp of the last visit. It only grows.
     stamps: u64,
-    /// Cells with their versions; under a memory model, with the values read.
+    /// The cells that the thread has read, each with its version (number of changes); under a
+    /// memory model, with the value read.
     reads: Vec<(u32, i64)>,
-    /// The cells that the pending operation waits for.
+    /// The cells, with their versions or values, of which one has to change before the thread
+    /// continues.
     pub waits_for: Vec<(u32, i64)>,
 }
 
-/// Loops with more accesses are not checked.
+/// Loops with more accesses in a round are not recognised.
 const MOST_VISITS: usize = 16;
-/// Threads with larger stacks are not checked.
+/// Loops of threads that use more bytes of their stack are not recognised.
 const MOST_STACK: usize = 1 << 14;
 
 impl Spin {
@@ -61,7 +63,7 @@ impl Spin {
         copy(&mut self.waits_for, waits_for);
     }
 
-    /// Forgets all visits, because the thread has changed something or may take another path.
+    /// Forgets all visits and reads, because the thread has changed something.
     #[inline]
     pub fn progress(&mut self) {
         self.count = 0;

@@ -1,4 +1,5 @@
-//! Describes what the program does.
+//! Describes what the program does: labels of steps, places in the source, values, and what threads
+//! wait for, for records.
 
 use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -9,7 +10,7 @@ use crate::access::value_at;
 use crate::machine::Machine;
 use crate::world::{Life, Pending, WaitCondition, short, world};
 
-/// Pointers and large numbers are clearer in hexadecimal.
+/// Formats a number; pointers and large numbers in hexadecimal.
 fn shown(value: i64) -> String {
     if value.unsigned_abs() > 1 << 32 {
         format!("{value:#x}")
@@ -58,13 +59,14 @@ fn other_file(file: String) -> Option<String> {
     (!is_main).then_some(file)
 }
 
-/// Returns the path of a file relative to a folder: `../inc/a.h` is `inc/a.h` relative to `src`.
-/// Both are relative to the same folder, or absolute.
+/// Returns the path of a file as seen from a folder: for the folder `src` and the file `inc/a.h`,
+/// it is `../inc/a.h`. Both paths must be relative to the same folder, or both absolute; otherwise
+/// the folder is only removed where the file's path begins with it.
 fn seen_from(folder: &str, file: &str) -> String {
     let file = file.strip_prefix("./").unwrap_or(file);
     let folder = folder.strip_prefix("./").unwrap_or(folder);
     let parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    // Nothing is known about the names of folders above.
+    // If a path contains `..`, the names of the folders above are unknown.
     if file.starts_with('/') != folder.starts_with('/') || parts.contains(&"..") {
         return file
             .strip_prefix(&format!("{folder}/"))
@@ -136,7 +138,7 @@ pub(crate) fn lock_change(access: &Access) -> Option<LockChange> {
         AccessKind::Release => false,
         AccessKind::Read | AccessKind::Write => return None,
     };
-    // Tokens are not locks of the program.
+    // Cells at such addresses, like tokens, are not locks of the program.
     let address = world().cells[access.first as usize].address;
     (address < usize::MAX / 2).then(|| LockChange {
         name: world().name_of(address),
@@ -194,7 +196,8 @@ pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>)
 
 impl Narrator for Machine {
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
-        // Brings the threads to the state before the step, because replaying must not be recorded.
+        // This call brings the threads to the state before the step, so that only the step is
+        // recorded.
         self.status(process);
         Machine::record(true);
         let made = self.step(process, outcomes).cloned();

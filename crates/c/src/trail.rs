@@ -1,8 +1,9 @@
 //! Stores the schedule of the current execution in memory that another process can read: if a
 //! signal ends this process, the other one reports the last schedule.
 //!
-//! The memory consists of words of eight bytes: the number of threads and of steps; for each thread
-//! its parent and its index; for each step its thread, the number of its outcomes and the first
+//! The memory consists of words of eight bytes. First come the number of threads and the number of
+//! steps; then one word for each thread, with its parent and its index among the children of its
+//! parent; then two words for each step, with its thread, the number of its outcomes, and the first
 //! outcome.
 
 use mazurka_core::{ProcessId, ProcessTable, Schedule, ScheduledStep};
@@ -46,7 +47,7 @@ impl Trail {
         unsafe { self.0.add(at).write_volatile(word) };
     }
 
-    /// Stores the number of a thread, its parent and its index among the children.
+    /// Stores a thread, its parent, and its index among the children of its parent.
     pub fn thread(self, thread: ProcessId, parent: ProcessId, number: u32) {
         if !self.0.is_null() && thread.index() < THREADS {
             self.set(
@@ -73,7 +74,7 @@ impl Trail {
     }
 }
 
-/// Reads the schedule of a process that has ended.
+/// Reads the schedule that a process has left behind; `None` if there is no valid one.
 ///
 /// ```
 /// assert_eq!(mazurka_c::left_behind(&[0; 16]), None);

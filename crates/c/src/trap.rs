@@ -1,6 +1,6 @@
-//! Faults of the program's threads. A fault ends the coroutine and becomes a finding; the tool
-//! continues. The design follows `mazurka-rt`, with more signals. A timer of processor time detects
-//! threads that make no step for a long time.
+//! Faults of the program's threads. A signal handler ends the coroutine, and the fault becomes a
+//! finding; the tool continues. The design is that of trap.rs in `mazurka-rt`, with more signals. A
+//! timer that counts processor time detects threads that make no step for a long time.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -12,7 +12,7 @@ use corosensei::trap::CoroutineTrapHandler;
 /// Why a coroutine was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trap {
-    /// A signal, the accessed address and the address of the code.
+    /// The thread got this signal when it accessed `address` from the code at `pc`.
     Fault {
         signal: i32,
         address: usize,
@@ -26,7 +26,8 @@ pub(crate) enum Trap {
     OutOfTime,
 }
 
-/// A cell for the one thread that runs programs, and for the handlers that interrupt it.
+/// A cell that only the one real thread that runs programs uses, and the handlers that interrupt
+/// this thread.
 struct RunnerCell<T>(Cell<T>);
 
 // SAFETY: programs run on one thread (`world.rs`). Handlers of other threads find no coroutine on
@@ -36,9 +37,10 @@ unsafe impl<T> Sync for RunnerCell<T> {}
 static RUNNING: RunnerCell<Option<CoroutineTrapHandler<()>>> = RunnerCell(Cell::new(None));
 static TRAPPED: RunnerCell<Option<Trap>> = RunnerCell(Cell::new(None));
 
-/// Counts resumptions, for the timer.
+/// Number of times that a coroutine was resumed, for the timer.
 static BEATS: AtomicU64 = AtomicU64::new(0);
-/// The count at the last tick, and the number of ticks since its last change.
+/// The value of `BEATS` at the last tick of the timer, and the number of ticks since that value
+/// last changed.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static TICKS: AtomicU64 = AtomicU64::new(0);
 
@@ -47,7 +49,8 @@ pub(crate) const MOST_SECONDS: u64 = 10;
 /// Number of checks of the timer in a second.
 const TICKS_A_SECOND: u64 = 10;
 
-/// The time limit of the search, in milliseconds of the clock; 0 if there is none.
+/// The time at which the time limit of the search ends, in milliseconds of the monotonic clock; 0
+/// if there is no limit.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
 /// Whether the user has interrupted the search.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -64,7 +67,7 @@ fn now() -> u64 {
     time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 
-/// Sets the duration of the search that starts now.
+/// Sets the time limit of the search that starts now; `None` for no limit.
 pub(crate) fn set_deadline(time: Option<Duration>) {
     let end = time.map_or(0, |time| now().saturating_add(time.as_millis() as u64));
     DEADLINE.store(end, Ordering::Relaxed);
@@ -181,7 +184,7 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let pc = pc_of(context);
     let deadline = DEADLINE.load(Ordering::Relaxed);
     let over = INTERRUPTED.load(Ordering::Relaxed) || deadline > 0 && now() >= deadline;
-    // Code of the tool is not interrupted; it checks the flag itself.
+    // Code of the tool is not interrupted; it checks `OVER` itself.
     OVER.store(over, Ordering::Relaxed);
     let too_long = ticks >= MOST_SECONDS * TICKS_A_SECOND;
     if (over || too_long) && crate::machine::is_program(pc) {

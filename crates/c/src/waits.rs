@@ -1,4 +1,5 @@
-//! Read-write locks, semaphores, barriers and `once`: operations that wait for a guard.
+//! Read-write locks, semaphores, barriers and `once`. Their operations wait by guarded steps, which
+//! are possible only in some states.
 
 use mazurka_core::{Access, AccessKind, MishapKind};
 
@@ -86,7 +87,7 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
     0
 }
 
-/// Returns the number in a semaphore.
+/// Returns the count of a semaphore, which is in the program's memory.
 fn count(object: usize) -> &'static mut u32 {
     // SAFETY: this is the program's semaphore; if the address is wrong, the program has a fault,
     // which is reported as one (trap.rs).
@@ -95,7 +96,8 @@ fn count(object: usize) -> &'static mut u32 {
 
 pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::Semaphore, pc);
-    // Reads the number here, so that a fault belongs to this thread and not to the scheduler.
+    // Reads the count here, so that a wrong address is a fault of this thread and not of the
+    // scheduler, which checks the guard.
     std::hint::black_box(*count(object));
     let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
     announce(if waits {
@@ -179,7 +181,8 @@ pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
 
 pub(crate) fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
     let cell = world().object(object);
-    // C++ code loads the first byte of the flag before it calls the runtime.
+    // C++ code reads the first byte of the flag itself, before it calls the runtime, so the step
+    // also writes that byte.
     let byte = world().place(object, 1);
     announce(Pending {
         second: Some(Access::write(byte)),

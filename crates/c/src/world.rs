@@ -5,9 +5,13 @@
 //! step is one operation and the local work after it. A process has one program and one world,
 //! because the memory of a loaded program exists only once.
 //!
-//! Waiting is as in `mazurka-rt`: a mutex is a lock, joining waits for a process, waiting for a
-//! condition variable is enlisting and then waiting for a token. Semaphores, read-write locks,
-//! barriers and loops that spin wait for a condition, which is a guard.
+//! Threads wait as in `mazurka-rt` (its world.rs): a mutex is a lock, joining waits for the end of
+//! a thread, and waiting for a condition variable takes two steps, enlisting in its list and then
+//! waiting for a token. Semaphores, read-write locks, barriers and loops that spin wait by a
+//! *guard*: the step is possible only in some states.
+//!
+//! A *cell* is the index of a shared object or a place in memory. The accesses of events refer to
+//! cells. A *place* is a range of bytes that accesses treat as one variable.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -39,23 +43,24 @@ pub(crate) enum Request {
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
 /// A coroutine. It is never dropped: the stack belongs to C code, which has no destructors that
-/// must run. Frames of the runtime on it must not own anything, because they may never be resumed,
+/// must run. Frames of the runtime on it must not own anything, because they may be resumed never,
 /// or more than once.
 pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
 /// What a waiting thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitCondition {
+    /// The thread does not wait.
     Now,
     /// A lock is free.
     Lock(u32),
-    /// Another thread gives it its token.
+    /// Another thread gives this one its token.
     Token,
     /// The end of a thread.
     Ended(ProcessId),
     /// No writer holds the lock.
     Read(u32),
-    /// No reader and no writer holds it.
+    /// No reader and no writer holds the lock.
     Write(u32),
     /// The number at this address is not 0.
     Count(usize),
@@ -77,7 +82,7 @@ pub(crate) struct Pending {
     pub wakes: bool,
     /// The name of the operation.
     pub verb: &'static str,
-    /// The object or the place.
+    /// The address of the object or the place.
     pub object: usize,
     pub pc: usize,
 }
@@ -130,7 +135,7 @@ pub(crate) struct Thread {
     pub children: u32,
     pub detached: bool,
     pub joined: bool,
-    /// The thread that has joined or detached it.
+    /// The thread that has joined or detached it, if one has.
     pub claimed: Option<ProcessId>,
     /// Whether it has ended the process, so that joins of it wait forever.
     pub exits: bool,
@@ -143,12 +148,13 @@ pub(crate) struct Thread {
     /// Its clock, in nanoseconds.
     pub now: i64,
     pub reads_clock: bool,
-    /// Functions that run when it ends, with their arguments.
+    /// Functions that run when the thread ends, each with its argument.
     pub at_end: Vec<(usize, usize)>,
     pub spin: Spin,
-    /// The cell, the operation and the order of the atomic access that it makes.
+    /// The cell, the operation and the memory order of the atomic access that it is making.
     pub access: (u32, u32, i32),
-    /// A plain write that is a step and has been announced: its cell, its place and the old value.
+    /// A plain write that is a step and has been announced: its cell, the address and size, and the
+    /// old value.
     pub writing: Option<(u32, (usize, usize), i64)>,
     /// Number of plain accesses since its last step.
     pub idle: u32,
@@ -156,7 +162,7 @@ pub(crate) struct Thread {
     pub weak_state: WeakThreadState,
     /// The lowest address of its stack that is known to have been used.
     pub lowest: usize,
-    /// Address where the frames of the program begin.
+    /// The highest address of the program's frames on its stack.
     pub top: usize,
     /// Address of the code that has started it.
     pub started: usize,
@@ -181,10 +187,10 @@ pub(crate) struct Cell {
     pub destroyed: Option<ProcessId>,
     /// Number of earlier objects at its address.
     pub generation: u32,
-    /// Whether it is a semaphore.
+    /// Whether the object is a semaphore.
     pub semaphore: bool,
     pub address: usize,
-    /// Its initial value, under a memory model.
+    /// The initial value of its location, under a memory model.
     pub initial: i64,
     /// Changes whenever this cell may have changed; no two states have the same stamp.
     pub stamp: u64,
@@ -204,7 +210,7 @@ pub(crate) struct Effects {
     /// The thread that has made the other access of a data race.
     pub races_with: Option<ProcessId>,
     pub made: Option<Pending>,
-    /// The value read and the value written, if known.
+    /// The value read and the value written, for an access that has them.
     pub values: Option<(Option<i64>, Option<i64>)>,
     pub notes: Vec<String>,
 }
@@ -214,7 +220,8 @@ pub(crate) struct Effects {
 pub(crate) struct Failure {
     pub message: String,
     pub pc: usize,
-    /// Details of the last execution that has shown it. They do not distinguish failures.
+    /// Details of the last execution that has shown the failure. Failures that differ only in them
+    /// are equal.
     pub more: String,
 }
 
@@ -232,12 +239,12 @@ impl Failure {
     }
 }
 
-/// What searches have learned about the program.
+/// Facts about the program that searches have learned. A search that learns a new one restarts.
 #[derive(Default)]
 pub(crate) struct LearnedFacts {
     /// Some steps wait for a condition.
     pub guarded: bool,
-    /// Threads access the stacks of others.
+    /// Threads access the stacks of other threads.
     pub stacks: bool,
     /// Granules that accesses of several sizes touch: each of them is one place.
     pub mixed: FxHashSet<usize>,
@@ -288,25 +295,28 @@ pub(crate) struct World {
     pub searching: bool,
     /// Whether `main` has returned or `exit` was called.
     pub exited: bool,
-    /// The content of the observed variables at that time.
+    /// The content of the observed variables at that time; empty before.
     pub left: Vec<u8>,
     /// If variables are observed: the cell that the end of the process writes and all other steps
     /// read.
     pub end_cell: Option<u32>,
-    /// Whether the process has ended and no thread can continue.
+    /// Whether the process has ended and all its threads that are left wait.
     pub finished: bool,
-    /// Whether an execution of this search has met accesses that no step orders and that are not
-    /// explored in all orders.
+    /// Whether an execution of this search has met accesses whose order no steps determine, so that
+    /// not all their orders are explored.
     pub has_raced: bool,
-    /// The cell that atomic sections of SV-COMP write and all other steps read, if there are any.
+    /// If the program has atomic sections of SV-COMP: the cell that these sections write and all
+    /// other steps read.
     pub sections: Option<u32>,
     /// Whether the current step is in such a section.
     pub in_section: bool,
     /// How many threads have been started.
     pub started: u32,
     pub last_child: ProcessId,
+    /// The thread to be started: its function and argument, whether it is detached, and the address
+    /// of the code that starts it.
     pub start: Option<(Routine, bool, usize)>,
-    /// Destructors of keys.
+    /// The destructors of keys (`pthread_key_create`); 0 for a key without a destructor.
     pub keys: Vec<usize>,
     /// Whether the program deletes keys, so that the order of operations on keys matters.
     pub deletes_keys: bool,
@@ -318,11 +328,12 @@ pub(crate) struct World {
     pub initial_at_exit: Vec<(usize, usize)>,
     /// Whether functions may run at the end of the program.
     pub has_ends: bool,
-    /// Whether such functions may run in the last thread, after `main` has left.
+    /// Whether these functions may run in the last thread, because `main` may call `pthread_exit`.
     pub last_thread_ends: bool,
-    /// The code that allocates exceptions.
+    /// The addresses of the code of the C++ library that allocates exceptions.
     pub exceptions: std::ops::Range<usize>,
-    /// The heap after loading.
+    /// The heap of the first thread after loading: its used size and number of blocks, and its
+    /// content.
     pub initial_heap: ((usize, usize), Vec<u8>),
     /// Whether threads of the program run, and not only its constructors.
     pub in_model: bool,
@@ -337,7 +348,7 @@ pub(crate) struct World {
     pub weak: Weak,
     /// The output so far.
     pub printed: Vec<u8>,
-    /// Code that runs outside of the exploration.
+    /// Descriptions of code that runs outside of the exploration, for the verdict.
     pub outside: Vec<String>,
     /// Address of the program's last call of the runtime, for a plain access or a request.
     pub called_at: usize,
@@ -425,7 +436,7 @@ impl World {
         }
     }
 
-    /// Forgets the numbers of places, because they depend on learned facts.
+    /// Forgets the cells of places, because they depend on learned facts.
     pub fn forget_places(&mut self) {
         self.places.clear();
         self.weak.forget();
@@ -484,7 +495,7 @@ impl World {
         cell
     }
 
-    /// Returns the number of bytes that accesses to a known place touch.
+    /// Returns the size of the place at an address.
     pub fn size_of_place(&self, address: usize) -> usize {
         self.places
             .get(&address)
@@ -525,7 +536,8 @@ impl World {
         self.seen(cell).map_or(0, |cell| cell.version)
     }
 
-    /// Returns an outcome of a choice in the current step.
+    /// Makes a choice in the current step: returns the prescribed value, or `start` if none is
+    /// prescribed.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
         let given = self.effects.wanted.get(self.effects.outcomes.len());
         let value = given.copied().unwrap_or(start).clamp(start, end - 1);
@@ -552,7 +564,7 @@ impl World {
         }
     }
 
-    /// Notes that the content of a cell has changed, by the current thread.
+    /// Records that the current thread has changed the content of a cell.
     #[inline]
     pub fn changed(&mut self, cell: u32) {
         let cell = self.cell(cell);
@@ -560,7 +572,7 @@ impl World {
         self.me().spin.progress();
     }
 
-    /// Returns the number of a failure.
+    /// Returns the index of a failure in `failures`.
     pub fn site_of(&mut self, failure: Failure) -> usize {
         let known = self.failures.iter().position(|known| known.is(&failure));
         match known {
@@ -592,8 +604,8 @@ impl World {
         self.in_section = false;
     }
 
-    /// Returns why memory may not be accessed, and the thread that has freed it; `None` if it may
-    /// be accessed.
+    /// Returns why memory may not be accessed, and the thread that has freed it if it was freed;
+    /// `None` if the memory may be accessed.
     #[inline]
     pub fn wrong_access(
         &self,
@@ -638,7 +650,7 @@ impl World {
     }
 
     /// Returns the place in the source for an address of the code. For code without a source, this
-    /// is its last known call.
+    /// is the address of the program's last call of the runtime.
     pub fn place_in_source(&self, pc: usize) -> usize {
         match self.image.symbols.line(self.address_of(pc)) {
             None if self.called_at != 0 => self.called_at,
@@ -697,7 +709,7 @@ impl World {
     }
 }
 
-/// Returns the bytes of a variable, or on a stack.
+/// Returns bytes of the program's memory: a variable, or a part of a stack.
 pub(crate) fn bytes_at(address: usize, size: usize) -> &'static [u8] {
     // SAFETY: this is memory of the loaded program, none of whose code runs.
     unsafe { std::slice::from_raw_parts(address as *const u8, size) }

@@ -1,7 +1,9 @@
 //! A channel with room for messages: a queue under a mutex.
 //!
-//! Threads that wait for one operation wait at a condition variable, and any of them may be woken.
-//! Threads that wait for several operations are all woken, and try them again.
+//! A thread that waits for one operation waits at a condition variable, and any of the threads
+//! there may be woken. A thread that waits for several operations (a *selecting* thread, see
+//! select.rs) is in the list of each channel. A change wakes all selecting threads in the list, and
+//! they try their operations again.
 
 use std::collections::VecDeque;
 
@@ -21,9 +23,9 @@ pub(crate) struct Buffered<T> {
 struct State<T> {
     queue: VecDeque<T>,
     capacity: Option<usize>,
-    /// Room that is reserved for messages of selected operations.
+    /// Number of messages for which selecting threads have reserved room. They send them later.
     reserved_room: usize,
-    /// Whether all senders are gone, and whether all receivers are.
+    /// For each side: whether all its ends are gone.
     gone: [bool; 2],
     /// Number of threads that wait at each condition variable.
     waiting: [usize; 2],
@@ -79,7 +81,7 @@ impl<T> Buffered<T> {
         }
     }
 
-    /// Waits for an operation of this side.
+    /// Waits at the condition variable of this side.
     #[track_caller]
     fn wait<'a>(
         &'a self,
@@ -184,7 +186,8 @@ impl<T> Buffered<T> {
     }
 
     /// Receives a message for a selecting thread, or reserves room for the message that it will
-    /// send; not if this would have to wait, or if the thread does not want it.
+    /// send. Does nothing if this would have to wait, or if the operation is possible and `wanted`
+    /// returns false.
     #[track_caller]
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
         let mut state = self.lock();
@@ -222,7 +225,8 @@ impl<T> Buffered<T> {
         self.lock().is_ready(side)
     }
 
-    /// Enlists a selecting thread, unless the operation is ready. Returns whether it did.
+    /// Enlists a selecting thread, unless the operation need not wait. Returns whether the thread
+    /// is enlisted.
     #[track_caller]
     pub fn watch(&self, side: Side, watcher: Watcher) -> bool {
         let mut state = self.lock();
@@ -233,7 +237,7 @@ impl<T> Buffered<T> {
         waits
     }
 
-    /// Removes a selecting thread from the list.
+    /// Removes a selecting thread from the list of this side.
     #[track_caller]
     pub fn unwatch(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();

@@ -1,4 +1,5 @@
-//! Channels and their ends.
+//! Channels and their ends. A channel is either buffered (buffered.rs) or without room
+//! (rendezvous.rs). Some channels get their messages from a clock (`after`, `tick`).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -34,7 +35,7 @@ impl Side {
     }
 }
 
-/// What was reserved for an operation when it was selected.
+/// What was reserved for an operation when `select` chose it. The operation is completed later.
 pub(crate) enum Reserved<T> {
     /// A received message.
     Message(Result<T, RecvError>),
@@ -50,12 +51,12 @@ pub(crate) enum Reserved<T> {
 pub(crate) enum Attempt<T> {
     /// It would have to wait.
     Waits,
-    /// It was possible but not wanted.
+    /// It was possible, but the thread did not want it.
     Declined,
     Done(Reserved<T>),
 }
 
-/// The result of an attempt, like [`Attempt`], if the channel keeps what was reserved.
+/// Like [`Attempt`], but the channel keeps what was reserved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tried {
     Waits,
@@ -82,15 +83,15 @@ enum Source {
 pub(crate) struct Channel<T> {
     flavor: Flavor<T>,
     source: Source,
-    /// Starts the next timer when a message is received, if the channel ticks.
+    /// The state of the ticks, if this channel was made by `tick`.
     ticks: Option<Ticks<T>>,
-    /// What is reserved for selected operations, by ticket. Only one thread uses each ticket, so
-    /// this is not a shared object of the model.
+    /// What is reserved for selected operations, by the ticket that identifies the operation. Only
+    /// one thread uses a ticket, so this is not a shared object of the model.
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
 }
 
-/// How a channel ticks: a timer is a thread that sends one tick. The next timer starts when the
-/// tick is received, so no timer waits for room.
+/// How a channel of `tick` gets its messages. A timer is a thread that sends one tick. The next
+/// timer starts when this tick is received, so no timer waits for room.
 struct Ticks<T> {
     every: Duration,
     /// Number of timers so far.
@@ -99,28 +100,33 @@ struct Ticks<T> {
     made: &'static Location<'static>,
 }
 
-/// Number of ticks of a channel that may come at any moment. Later ones come when no other thread
-/// can make a step: otherwise a loop that does something at each tick has executions of any length.
+/// Number of ticks of a channel that may come at any moment. Later ticks come only when no other
+/// thread can make a step. Otherwise a loop that does something at each tick would have executions
+/// of any length.
 const FREE_TICKS: u32 = 2;
 
 /// A channel as a selecting thread sees it, whatever the type of its messages.
 pub(crate) trait Selectable {
-    /// Tries a receive, or the first half of a send, which reserves what the second half needs.
+    /// Tries a receive, or the first half of a send, which reserves what the second half needs. The
+    /// channel keeps what was received or reserved under `ticket`. If the operation is possible,
+    /// `wanted` decides whether it is made.
     fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
-    /// Enlists the thread, unless the operation may be possible now. Returns whether it did.
+    /// Enlists the thread, unless the operation may be possible now. Returns whether the thread is
+    /// enlisted.
     fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
     /// Removes the thread from the list.
     fn unwatch(&self, side: Side, wait: &Arc<Wait>);
     /// Whether an operation need not wait.
     fn is_ready(&self, side: Side) -> bool;
-    /// Enlists a thread that waits to learn when the operation is ready, unless it is. Returns
-    /// whether it did.
+    /// Enlists a thread that waits until the operation is possible but does not make it, unless the
+    /// operation is possible now. Returns whether the thread is enlisted.
     fn observe(&self, side: Side, watcher: Watcher) -> bool;
     /// Removes such a thread from the list.
     fn unobserve(&self, side: Side, wait: &Arc<Wait>);
     /// Drops what is reserved.
     fn forget(&self, ticket: u64);
-    /// Continues after the operation has claimed the thread. Returns whether it was possible.
+    /// Called after the operation has claimed the thread: makes the operation if it has not been
+    /// made. Returns whether it was possible.
     fn claimed(&self, side: Side, ticket: u64) -> bool;
     /// Whether a message passes only when both sides are present.
     fn is_rendezvous(&self) -> bool;
@@ -201,8 +207,9 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Records that a thread has looked for a message while a late tick was due: the tick might
-    /// have come already.
+    /// If the next tick is a late one, makes the summary say that late ticks came only when no
+    /// other thread could make a step: the thread that looks for a message now could otherwise have
+    /// received the tick.
     fn record_late_ticks(&self) {
         if let Some(ticks) = &self.ticks
             && ticks.timers.load(Ordering::Relaxed) > FREE_TICKS
@@ -306,7 +313,8 @@ impl<T> Selectable for Channel<T> {
     #[track_caller]
     fn claimed(&self, side: Side, ticket: u64) -> bool {
         match &self.flavor {
-            // A buffered channel only wakes a selecting thread, and reserves nothing for it.
+            // A buffered channel only wakes a selecting thread and reserves nothing for it, so it
+            // is tried now.
             Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == Tried::Done,
             Flavor::Rendezvous(_) => true,
         }
@@ -383,8 +391,8 @@ pub fn after(duration: Duration) -> Receiver<Instant> {
     Instant::now().checked_add(duration).map_or_else(never, at)
 }
 
-/// Makes the receiving end of a channel that carries one message at a moment; in a model
-/// like [`after`].
+/// Makes the receiving end of a channel that carries one message at this moment. In a model it does
+/// the same as [`after`].
 #[track_caller]
 pub fn at(when: Instant) -> Receiver<Instant> {
     let (sender, receiver) = ends(Some(1), Source::Clock);
@@ -397,9 +405,9 @@ pub fn at(when: Instant) -> Receiver<Instant> {
     receiver
 }
 
-/// Makes the receiving end of a channel that carries a message again and again, with this time
-/// between them; a message that is not received delays the next one. In a model the first
-/// two messages come at any moment, and each later one when no other thread can make a step.
+/// Makes the receiving end of a channel that carries a message periodically, with this time between
+/// two messages. The next message is sent only after the last one was received. In a model the
+/// first two messages come at any moment, and each later one when no other thread can make a step.
 /// The channel is never disconnected.
 ///
 /// ```

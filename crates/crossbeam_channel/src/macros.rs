@@ -1,7 +1,8 @@
 //! `select!` and `select_biased!`.
 //!
-//! The cases are collected one by one, and each gets a name for its end of the channel. Then the
-//! operations are added, one is selected, and its case is run.
+//! The macro `__select!` first collects the cases, one by one, and gives each a name for its end of
+//! the channel. Then it adds the operations to a [`Select`](crate::Select), selects one, and runs
+//! the body of its case.
 
 /// Waits for one of several operations on channels.
 ///

@@ -1,9 +1,10 @@
 //! A channel without room: a message passes from a sender to a receiver when both are present.
 //!
-//! A thread that finds no partner adds a party to the list of its side and waits at the party's
-//! packet. A selecting thread does so at every channel; the first partner claims it. The message of
-//! a selected operation is known only after the selection, so a packet may be empty when partners
-//! meet, and the receiver waits for it.
+//! A thread that finds no partner adds an entry, a *party*, to the list of its side, and waits at
+//! the party's *packet*, which carries the message. A *selecting* thread (select.rs) adds a party
+//! at each of its channels; the first partner that comes claims it. The message of a selected send
+//! is known only after the selection. So a packet may be empty when partners meet, and the receiver
+//! waits until the message is in it.
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,8 @@ struct State<T> {
 }
 
 struct Party<T> {
-    /// Claims the thread; `None` if it waits for this operation alone.
+    /// The entry by which a partner claims the selecting thread; `None` if the thread waits for
+    /// this operation alone.
     watcher: Option<Watcher>,
     packet: Arc<Packet<T>>,
 }
@@ -41,7 +43,7 @@ impl<T> Party<T> {
         watcher.is_some_and(|watcher| watcher.belongs_to(wait))
     }
 
-    /// Whether it is still waiting.
+    /// Whether the thread is still waiting, and no other operation has claimed it.
     #[track_caller]
     fn is_free(&self) -> bool {
         let watcher = self.watcher.as_ref();
@@ -60,7 +62,7 @@ enum Content<T> {
     Empty,
     Full(T),
     Taken,
-    /// The other side is gone; with the message, if there was one.
+    /// The other side is gone. The message, if it was already in the packet.
     Gone(Option<T>),
 }
 
@@ -130,8 +132,8 @@ impl<T> Packet<T> {
         }
     }
 
-    /// Records that the other side is gone, if the thread can be claimed. Both happen under the
-    /// lock of the packet, so no message is put here in between.
+    /// Records that the other side is gone, if `claim` claims the thread. Both happen under the
+    /// lock of the packet, so no message is put into it in between.
     #[track_caller]
     fn cancel(&self, claim: impl FnOnce() -> bool) {
         let mut content = self.lock();
@@ -287,7 +289,8 @@ impl<T> Rendezvous<T> {
         state.wake_observers(side.other());
     }
 
-    /// Finds a partner for a selecting thread, unless there is none or the thread does not want it.
+    /// Finds a partner for a selecting thread. Does nothing if there is none, or if there is one
+    /// and `wanted` returns false.
     #[track_caller]
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
         let mut state = self.lock();
@@ -306,8 +309,8 @@ impl<T> Rendezvous<T> {
         }
     }
 
-    /// Enlists a selecting thread, unless it may find a partner now. Returns its packet if
-    /// it was enlisted.
+    /// Enlists a selecting thread, unless it may find a partner now. Returns its packet; `None` if
+    /// it was not enlisted.
     #[track_caller]
     pub fn watch(&self, side: Side, watcher: Watcher) -> Option<Reserved<T>> {
         let mut state = self.lock();
@@ -333,8 +336,8 @@ impl<T> Rendezvous<T> {
         self.lock().is_ready(side)
     }
 
-    /// Enlists a thread that waits until there is a partner, unless there is one already. Returns
-    /// whether it did.
+    /// Enlists a thread that waits until there is a partner but makes no operation, unless there is
+    /// a partner already. Returns whether the thread is enlisted.
     #[track_caller]
     pub fn observe(&self, side: Side, watcher: Watcher) -> bool {
         let mut state = self.lock();
@@ -345,7 +348,7 @@ impl<T> Rendezvous<T> {
         waits
     }
 
-    /// Removes such a thread from the list.
+    /// Removes such a thread from the list of this side.
     #[track_caller]
     pub fn unobserve(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();

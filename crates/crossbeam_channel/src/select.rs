@@ -1,10 +1,11 @@
-//! Selects one of several operations: the first possible one, or any if several are possible.
+//! Selects one of several operations on channels: a possible one, or the first that becomes
+//! possible.
 //!
 //! A thread first looks at the operations in the order in which they were added. At a possible one
 //! it chooses: it takes that operation, or it looks at the next ones; if none of these is possible,
-//! it comes back. So each possible operation is selected in some execution. With a `default` the
-//! order of looking is a choice as well, since operations may become possible and impossible again
-//! in between.
+//! it comes back. So each possible operation is selected in some execution. With a `default`, the
+//! order in which it looks at the operations is a choice, too, because an operation may become
+//! possible and impossible again while the thread looks at others.
 //!
 //! `ready` and its variants only check whether an operation is possible. A thread that waits there
 //! is enlisted as an observer: it is woken, but no other thread completes an operation with it.
@@ -23,8 +24,9 @@ use crate::error::{
 };
 use crate::wait::{Wait, Watcher};
 
-/// Number of futile timed waits in a row during which a partner can meet this thread. In later ones
-/// the thread only tries its operations: the later rounds of a loop of timeouts repeat the first.
+/// Number of timed waits in a row, all without success, during which other threads can find this
+/// thread as a partner. In later waits the thread only tries its operations once, because the later
+/// rounds of a loop of timeouts repeat the first ones.
 const MAX_VISIBLE_WAITS: u32 = 2;
 
 mazurka_rt::thread_local! {
@@ -141,7 +143,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Tries the operations in order; see the head of this file.
+    /// Tries the operations in order, as the head of this file describes. Returns the selected one;
+    /// `None` if none is possible.
     #[track_caller]
     fn scan(&self) -> Option<SelectedOperation<'a>> {
         let mut declined = false;
@@ -183,8 +186,9 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Waits until an operation claims the thread, unless one may be possible already. Returns the
-    /// operation if it was possible. `sleep` is the wait, which may give up.
+    /// Enlists the thread with all its operations and waits until one of them claims the thread. If
+    /// one may be possible already, it does not wait. Returns the operation that was made; `None`
+    /// if none was. `sleep` waits, and returns `None` if the time is over.
     #[track_caller]
     fn wait(&self, sleep: impl FnOnce(&Wait) -> Option<usize>) -> Option<SelectedOperation<'a>> {
         let wait = Wait::new();
@@ -197,7 +201,8 @@ impl<'a> Select<'a> {
                 .channel
                 .watch(candidate.side, candidate.ticket, watcher)
         });
-        // The first operation that may be possible now, so that the thread is not enlisted there.
+        // The first operation that may be possible now, if there is one. The thread is not enlisted
+        // there.
         let unwatched = unwatched.map(|(at, _)| at);
         let claimed = match unwatched {
             None => sleep(&wait),
@@ -291,8 +296,9 @@ impl<'a> Select<'a> {
             if selected.is_some() {
                 return selected;
             }
-            // Whether the time is over. If not, and nothing is selected, an operation has claimed
-            // the thread without success or may be possible now, so the loop tries again.
+            // Whether the time is over. If it is not and nothing is selected, then an operation has
+            // claimed the thread and was not possible, or one may be possible now. So the loop
+            // tries again.
             let mut over = false;
             let left = end.map_or(timeout, |end| end.saturating_duration_since(Instant::now()));
             let selected = self.wait(|wait| {
@@ -365,7 +371,7 @@ impl<'a> Select<'a> {
     }
 
     /// Waits until an operation is possible, unless one may be possible now. Returns the index of
-    /// the one that has woken the thread.
+    /// the operation that has woken the thread; `None` if it did not wait.
     #[track_caller]
     fn wait_until_ready(&self) -> Option<usize> {
         let wait = Wait::new();

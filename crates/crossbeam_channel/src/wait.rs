@@ -1,4 +1,5 @@
-//! How a thread waits for several channels at once: the first one that can serve it claims it.
+//! How a thread waits for operations on several channels at once: the first operation that becomes
+//! possible *claims* the thread, and then no other one can.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use mazurka_rt::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A thread that waits for one of several operations.
 pub(crate) struct Wait {
-    /// The operation that has claimed the thread.
+    /// The index of the operation that has claimed the thread; `None` while it is free.
     claimed: Mutex<Option<usize>>,
     condvar: Condvar,
 }
@@ -58,8 +59,8 @@ impl Wait {
         }
     }
 
-    /// Waits until an operation claims the thread, or until the time is over: a model
-    /// explores both.
+    /// Waits until an operation claims the thread, or until the time is over; a model explores
+    /// both. Returns the operation; `None` if the time is over.
     #[track_caller]
     pub fn wait_at_most(&self, timeout: Duration) -> Option<usize> {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +83,8 @@ impl Wait {
     }
 }
 
-/// An operation of a thread that waits for several, as an entry in the list of a channel.
+/// An entry in the list of a channel: a thread that waits for several operations, and the index of
+/// the one on this channel.
 pub(crate) struct Watcher {
     pub wait: Arc<Wait>,
     pub operation: usize,

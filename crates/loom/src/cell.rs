@@ -1,5 +1,5 @@
-//! Cells with loom's signatures: `UnsafeCell::get` returns a pointer that is watched
-//! while it exists.
+//! Cells with loom's signatures: `UnsafeCell::get` returns a pointer object, and the access to the
+//! cell counts from its creation to its drop.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -8,7 +8,7 @@ pub use mazurka_rt::future::block_on;
 
 /// A slot for the waker of a task, from which other threads take it to wake the task.
 ///
-/// Registering a waker and taking it are atomic: one of them comes first.
+/// Registering a waker and taking it are atomic operations.
 #[derive(Debug, Default)]
 pub struct AtomicWaker(Mutex<Option<Waker>>);
 

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Whatever loom and std have in common comes from `mazurka-rt`. This crate adds what is specific
-//! to loom: `cell`, atomics whose making is an access, `model::Builder`, `thread::spawn` without
-//! `Send`, `sync::Notify`, `future::AtomicWaker`, `lazy_static::Lazy`, and the calls that steer a
-//! search.
+//! to loom: `cell`, atomics whose creation counts as an access (sync/atomic.rs), `model::Builder`,
+//! `thread::spawn` without `Send`, `sync::Notify`, `future::AtomicWaker`, `lazy_static::Lazy`, and
+//! the calls that steer a search.
 //!
 //! Differences:
 //! - [`explore`], [`stop_exploring`] and [`skip_branch`] do nothing: everything is explored.

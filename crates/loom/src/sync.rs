@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Notify {
-    /// Makes an object without a notification.
+    /// Makes an object without a pending notification.
     #[track_caller]
     pub fn new() -> Self {
         Self {

@@ -56,7 +56,8 @@ fn atomics_have_the_auto_traits_of_std() {
     has_all::<AtomicPtr<u32>>();
 }
 
-/// Making an atomic is an access: a pointer to it must not be followed before it is published.
+/// The creation of an atomic is an access: another thread must not use it through a pointer that
+/// was published by a `Relaxed` store.
 #[test]
 fn an_atomic_that_is_published_too_early() {
     let publishes = |order| {

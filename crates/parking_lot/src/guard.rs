@@ -24,7 +24,8 @@ macro_rules! guard {
                 drop(s);
             }
 
-            /// Lets a waiting thread take the lock in between.
+            /// Releases the lock and takes it again, so that a waiting thread can have it in
+            /// between.
             #[track_caller]
             pub fn bump(s: &mut Self) {
                 Self::unlocked(s, || ());

@@ -27,12 +27,12 @@
 //!
 //! Differences:
 //! - Time does not pass in a model. `try_lock_for` and the other methods with a time limit try
-//!   once: they fail if the lock is held at that moment. The exploration covers every such moment.
+//!   once, and fail if the lock is held at that moment. The exploration tries every moment.
 //! - Any thread that can take a lock may do so, whether or not others wait. So `unlock_fair` is
 //!   `unlock` and [`FairMutex`] is [`Mutex`]. As in parking_lot, an [`RwLock`] keeps new readers
-//!   out while a writer waits for the others to leave: a thread that reads and calls
-//!   [`RwLock::read`] again may wait for ever, and that deadlock is found.
-//! - Threads that use a `Condvar` with two mutexes at the same time do not panic.
+//!   out while a writer waits for the present readers to leave. So a thread that holds a read guard
+//!   and calls [`RwLock::read`] again may wait for ever, and that deadlock is found.
+//! - Threads that wait at one `Condvar` with two different mutexes do not panic.
 //! - A writer that gives up after a time (`try_write_for`) keeps no readers out while it waits.
 //! - Missing, so that a use does not compile: `arc_lock`, `deadlock`, `RawMutex` and everything
 //!   else from `lock_api`, `force_unlock`, and `Condvar::wait` for a mutex of an unsized type.
@@ -55,7 +55,7 @@ pub use rwlock::{
 };
 
 /// A mutex that goes to the thread that has waited longest. Every order of the waiting threads is
-/// explored, so it is a [`Mutex`].
+/// explored, so this is only another name of [`Mutex`].
 pub type FairMutex<T> = Mutex<T>;
 
 /// The guard of a [`FairMutex`].

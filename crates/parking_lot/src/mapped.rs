@@ -1,5 +1,5 @@
-//! Guards of a part of the data. A pointer refers to the part; the guard of the whole
-//! keeps the lock.
+//! Guards of a part of the data: a pointer to the part, and the guard of the whole data, which
+//! holds the lock.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

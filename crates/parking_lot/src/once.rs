@@ -9,11 +9,12 @@ use mazurka_rt::sync;
 /// Runs a function once.
 pub struct Once {
     once: sync::Once,
-    /// The number of its state outside a model, where `once` does not reveal it.
+    /// The index of its state in [`STATES`], for uses outside a model, where `once` does not reveal
+    /// its state.
     state: AtomicU8,
 }
 
-/// The states, in the order of their numbers.
+/// The states by index.
 const STATES: [OnceState; 4] = [
     OnceState::New,
     OnceState::Poisoned,
@@ -35,7 +36,7 @@ pub enum OnceState {
 }
 
 impl OnceState {
-    /// Whether the function panicked.
+    /// Whether the last function that was run panicked.
     pub fn poisoned(self) -> bool {
         self == Self::Poisoned
     }
@@ -76,7 +77,7 @@ impl Once {
         }
     }
 
-    /// Runs a function, and tracks the state for uses outside models.
+    /// Runs a function, and keeps `state` up to date, for uses outside a model.
     fn run(&self, f: impl FnOnce()) {
         let mut running = Running(&self.state, OnceState::Poisoned);
         self.state
@@ -95,7 +96,7 @@ impl Once {
         self.once.call_once(|| self.run(f));
     }
 
-    /// Runs the function, unless one has completed, even if an earlier one panicked.
+    /// Runs the function, unless one has completed. An earlier function may have panicked.
     #[track_caller]
     pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
         self.once.call_once_force(|before| {

@@ -1,7 +1,7 @@
 //! `parking_lot::ReentrantMutex`: a mutex that its holder can take again.
 //!
-//! The holder, and how often it has taken the lock, are data under a mutex; other threads wait at a
-//! condition variable.
+//! The holder and the number of times that it holds the lock are data under a mutex. A thread that
+//! finds another holder waits at a condition variable.
 
 use std::fmt;
 use std::marker::PhantomData;

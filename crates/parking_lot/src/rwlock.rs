@@ -137,7 +137,8 @@ impl<T: ?Sized> RwLock<T> {
         this.read_guard()
     }
 
-    /// Waits for read access; if there are readers, it does not wait for a waiting writer.
+    /// Waits for read access. If there are readers, it takes the lock beside them even if a writer
+    /// waits.
     #[track_caller]
     pub fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
         let this = self.here();
@@ -169,8 +170,8 @@ impl<T: ?Sized> RwLock<T> {
         if taken { Some(this.read_guard()) } else { None }
     }
 
-    /// Takes the lock for reading if that is possible now, even beside a waiting writer if
-    /// there are readers.
+    /// Takes the lock for reading if that is possible now. If there are readers, it is possible
+    /// even if a writer waits.
     #[track_caller]
     pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, T>> {
         let this = self.here();
@@ -405,8 +406,8 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         raw.change(Change::EndUpgradable, false, self.place);
     }
 
-    /// Waits until there are no other readers, and turns this into write access. New readers are
-    /// kept out at once.
+    /// Keeps out new readers, waits until there are no other readers, and turns this into write
+    /// access.
     #[track_caller]
     pub fn upgrade(s: Self) -> RwLockWriteGuard<'a, T> {
         let lock = Self::keep(s);

@@ -1,6 +1,6 @@
-//! A bounded queue with a mutex and a condition variable. If both sides share one condition
-//! variable, `notify_one` can wake a producer when a consumer should have run. Then all threads
-//! wait for ever, but only with three threads and an unlucky schedule.
+//! A bounded queue with a mutex and a condition variable. If producers and consumers wait at one
+//! condition variable, `notify_one` can wake a producer although only a consumer could continue.
+//! Then all threads wait for ever. This takes at least three threads and an unlucky schedule.
 //!
 //! `cargo run -p mazurka-rt --example bounded_queue`
 
@@ -13,7 +13,7 @@ struct Queue {
     items: Mutex<VecDeque<u32>>,
     changed: Condvar,
     capacity: usize,
-    /// Whether `notify` wakes all waiting threads, so that the right one is among them.
+    /// Whether `notify` wakes all waiting threads, so that one that can continue is among them.
     careful: bool,
 }
 

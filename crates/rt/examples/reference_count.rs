@@ -1,6 +1,6 @@
 //! A reference count like `Arc`'s. The thread that drops the last reference must see everything
-//! that the others did with the value before they dropped theirs. A `Relaxed` decrement, or a load
-//! and a store, is not enough.
+//! that other threads did with the value before they dropped their references. A `Relaxed`
+//! decrement, or a load and a store, is not enough.
 //!
 //! `cargo run -p mazurka-rt --example reference_count`
 
@@ -18,7 +18,7 @@ enum Kind {
     LoadThenStore,
 }
 
-/// A value and the number of its shares.
+/// A value and the number of references to it, here called shares.
 struct Counted {
     kind: Kind,
     count: AtomicUsize,

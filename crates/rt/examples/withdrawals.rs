@@ -1,6 +1,6 @@
-//! Two withdrawals from one account, for every amount. One mistake is to look at the balance before
-//! taking the lock; the other is to add before comparing. The first needs a certain schedule, the
-//! second a certain amount; both are found.
+//! Two withdrawals from one account, for all amounts. One mistake is to check the balance under a
+//! lock that is released before the withdrawal. The other is to check a sum that may overflow. The
+//! first shows only under certain schedules, the second only for certain amounts; both are found.
 //!
 //! `cargo run -p mazurka-rt --features symbolic --example withdrawals`
 

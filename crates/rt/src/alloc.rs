@@ -21,13 +21,14 @@ use crate::world::{Failure, Inner, Place, world};
 pub(crate) struct Watched {
     /// Allocated blocks: address, and where the block was allocated.
     memory: FxHashMap<usize, Place>,
-    /// Live values: number, and where the value was made.
+    /// Live values: the identifier of the value, and where it was made.
     values: FxHashMap<u64, Place>,
     /// Number of values made so far.
     made: u64,
     /// Whether the memory of `Arc`s is watched, too.
     arcs: bool,
-    /// Whether a static owns values that no execution drops.
+    /// Whether the execution has put a value into a `OnceLock`. If this is a static, no execution
+    /// drops the value.
     pub kept: bool,
 }
 
@@ -142,8 +143,8 @@ pub struct Track<T> {
     _watch: Watch,
 }
 
-/// The epoch of the execution that made a watched value, and the number of the value; `None`
-/// outside a model.
+/// The epoch of the execution that made a watched value, and the identifier of the value; `None` if
+/// the value was made outside a model.
 struct Watch(Option<(u64, u64)>);
 
 impl Drop for Watch {

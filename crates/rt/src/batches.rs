@@ -1,7 +1,8 @@
 //! Draws random executions with several workers, and counts how many of them are different.
 //!
-//! The executions must not depend on the number of workers. So they are divided into batches, each
-//! with its own seed. If several batches fail, the failure of the first one counts.
+//! The executions that are drawn must not depend on the number of workers. So they are divided into
+//! batches, each with its own seed. If several batches fail, the failure of the batch with the
+//! least index is reported.
 //!
 //! How much a sample has covered is estimated from how often each execution was met
 //! (`core/src/record/sample.rs`).
@@ -26,7 +27,7 @@ const MAX_DISTINCT: usize = 1 << 20;
 pub(crate) struct Batch {
     pub seed: u64,
     pub executions: u64,
-    /// Executions of the batches before it.
+    /// Number of executions in the batches before this one.
     pub before: u64,
 }
 
@@ -128,7 +129,8 @@ impl Summary {
                 self.bounds.push(bound);
             }
         }
-        // Only one of the batches may have met weaker orderings.
+        // Some batches may have met orderings weaker than `SeqCst`, and others none: the memory
+        // model of one that has met them counts.
         if other.memory != self.memory && !other.no_weak_ordering_met {
             self.memory = other.memory;
         }
@@ -151,7 +153,8 @@ impl Summary {
 type Drawn = Result<Summary, Box<dyn Any + Send>>;
 
 impl Builder {
-    /// Draws `most` executions in batches. If some fail, the test fails as the first of them does.
+    /// Draws `most` executions in batches. If some batches fail, the test fails with the failure of
+    /// the first of them.
     pub(crate) fn draw_in_batches(
         &self,
         most: u64,
@@ -196,7 +199,7 @@ impl Builder {
                 for _ in 0..workers {
                     let worker = std::thread::Builder::new().name(name.to_owned());
                     if worker.spawn_scoped(scope, work).is_err() {
-                        // No more threads can be started: this one does all the work.
+                        // No more threads can be started, so this thread does the work, too.
                         return work();
                     }
                 }

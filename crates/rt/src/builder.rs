@@ -42,10 +42,10 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_CHECKPOINT` (a folder) | `checkpoint` |
 ///
 /// If `MAZURKA_REPORT` names a folder, each search adds a line to `models.txt` there. Each failure
-/// writes a text and a record, which `mazurka show` renders. Test runners capture what tests print,
-/// so without this file a search that a bound has cut goes unnoticed.
+/// adds a text file there, and a record, which `mazurka show` renders. Test runners capture what
+/// tests print, so without `models.txt` a search that a bound has cut goes unnoticed.
 ///
-/// A variable whose name is nearly one of these is an error.
+/// A variable whose name looks like a misspelling of one of these is an error.
 ///
 /// ```
 /// use mazurka_rt::{Builder, thread};
@@ -63,7 +63,8 @@ pub struct Builder {
     /// The memory model. Default: sequential consistency until the program asks for a weaker
     /// ordering, then C++20's orderings (rc11) from the start.
     pub memory: Option<Memory>,
-    /// Limit on the steps of one execution. Default: 50 000, and reaching it is an error.
+    /// Limit on the steps of one execution. Default: 50 000. Reaching the default is an error;
+    /// reaching a limit that was set ends the execution and is reported as a bound.
     pub max_depth: Option<u64>,
     /// Limit on the total number of steps.
     pub max_steps: Option<u64>,
@@ -74,16 +75,16 @@ pub struct Builder {
     /// Limit on the time of one step. A thread that exceeds it loops without a step or really
     /// blocks, which is an error. Default: 60 seconds, or `time_limit` if that is less. Linux only.
     pub step_limit: Option<Duration>,
-    /// Limit on the preemptions of one execution: how often a thread that could continue is
-    /// interrupted. With this bound, executions that differ only in the order of independent steps
-    /// are not recognised as equal.
+    /// Limit on the preemptions of one execution. A preemption is a switch to another thread
+    /// although the current one could continue. With this bound, executions that differ only in the
+    /// order of independent steps are not recognised as equal.
     pub max_preemptions: Option<u32>,
-    /// Limit on comparisons of inputs in one execution (feature `symbolic`). Default: 500, and
-    /// reaching it is an error.
+    /// Limit on comparisons of inputs in one execution (feature `symbolic`). Default: 500. Reaching
+    /// the default is an error.
     pub max_decisions: Option<u64>,
-    /// Number of futile rounds that a thread may spin before it is suspended until something
-    /// changes. Default: 0; in a loop that gives up after at most 8 rounds, as many as the loop
-    /// makes.
+    /// Number of rounds without a change that a thread may spin in a loop before it is suspended
+    /// until something changes. Default: 0, except that a loop which gives up after at most 8 such
+    /// rounds makes all of them.
     pub spins: u32,
     /// How often `Condvar::wait` and `park` may return spuriously, for each thread of an execution.
     /// If not 0, each such call is a choice. Default: 0.
@@ -100,26 +101,27 @@ pub struct Builder {
     /// Number of real threads that draw random schedules; 0 for all cores. The result does not
     /// depend on it. Default: 0.
     pub workers: u32,
-    /// Replays only this schedule.
+    /// If set, nothing is searched, and this schedule is replayed.
     pub replay: Option<String>,
-    /// Replays the schedule only in the model that is called at this place; others are
-    /// searched as usual.
+    /// If set, the schedule is replayed only in the model that is called at this place; other
+    /// models are searched as usual.
     pub replay_at: Option<String>,
     /// Panics if a search hits a bound and finds nothing. Samples and replays are never complete,
     /// and are exempt.
     pub require_complete: bool,
     /// Whether leaking an [`Arc`](crate::sync::Arc) that was made in an execution is a failure.
-    /// Executions that keep values in a `OnceLock` are exempt.
+    /// Executions that put a value into a `OnceLock` are exempt, because a static keeps its value.
     pub leaks: bool,
     /// A folder in which [`check`](Builder::check) saves its progress, every few seconds and when a
     /// limit ends it. The next run of the same test continues from there. Ignored with
     /// `max_preemptions`.
     pub checkpoint: Option<PathBuf>,
-    /// Prints nothing if the search finds nothing.
+    /// Whether nothing is printed if the search finds no failure.
     pub quiet: bool,
     #[doc(hidden)]
     pub algorithm: Algorithm,
-    /// Explores execution graphs under sequential consistency too, for tests of the engine.
+    /// Explores execution graphs instead of interleavings, even under sequential consistency; for
+    /// tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
     /// Whether waiting threads are unwound when an execution is abandoned (farewell.rs).
@@ -131,7 +133,8 @@ pub struct Builder {
     /// The part of the time limit that earlier searches have used up.
     #[doc(hidden)]
     pub spent: Duration,
-    /// Set if this is a batch of a sample: the number of executions drawn before it.
+    /// If this is a batch of a sample (batches.rs), the number of executions in the batches before
+    /// it; otherwise `None`.
     #[doc(hidden)]
     pub drawn: Option<u64>,
 }
@@ -346,8 +349,8 @@ impl Builder {
         }
     }
 
-    /// Returns the bounds with the time limit as it was set, rather than the time that
-    /// was left of it.
+    /// Returns the bounds that a search has hit. A time limit is replaced by the one that was set,
+    /// because a search that starts after others gets only the rest of that time.
     pub(crate) fn as_asked(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
         for bound in &mut bounds {
             if let (Bound::TimeLimit(_), Some(time)) = (&bound, self.time_limit) {
@@ -363,12 +366,13 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that repeated an explored execution, or that turned out not to be executions
-    /// of the program. Under sequential consistency, only programs with an `RwLock` have any.
+    /// Number of runs that do not count as executions: they repeated an explored execution, or the
+    /// memory model turned out to forbid them. Under sequential consistency, only programs with an
+    /// `RwLock` have any.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
-    /// The bound on preemptions, if it left anything out.
+    /// The bound on preemptions, if it left executions out; otherwise `None`.
     pub max_preemptions: Option<u32>,
     /// The memory model.
     pub memory: Memory,
@@ -378,7 +382,8 @@ pub struct Summary {
     pub weak_orderings: bool,
     /// Why weaker orderings were explored as `SeqCst`, if rc11 was tried first and refused.
     pub weak_refused: Option<String>,
-    /// Whether weaker orderings would have been explored as such, but the program used none.
+    /// Whether the search was ready to explore orderings weaker than `SeqCst` under rc11, but the
+    /// program used only `SeqCst`.
     pub no_weak_ordering_met: bool,
     /// Whether spinning threads were suspended: further rounds without a change were not explored.
     pub suspended_spins: bool,
@@ -396,12 +401,12 @@ pub struct Summary {
     pub values_left_out: Option<String>,
     /// Whether the search continued from a checkpoint: the counts include earlier runs.
     pub resumed: bool,
-    /// The executions that were drawn at random.
+    /// How often each execution was drawn, if executions were drawn at random.
     pub(crate) execution_counts: ExecutionCounts,
 }
 
 impl Summary {
-    /// Makes a summary without counts: it has the assumptions that the search has made so far.
+    /// Makes a summary with all counts 0, and with what the search has left unexplored so far.
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
             executions: 0,

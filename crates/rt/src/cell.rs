@@ -19,16 +19,16 @@ pub(crate) const KIND: &str = "UnsafeCell";
 /// Accesses by [`with`](Self::with) and [`with_mut`](Self::with_mut) (loom's names) are checked.
 /// Two accesses form a data race if at least one is a write and no synchronisation orders them;
 /// then the model fails. Orderings count: a `Relaxed` store publishes nothing. Accesses are not
-/// steps, so they add no executions. Accesses through the pointer that [`get`](Self::get) returns
-/// are not checked.
+/// steps, so they do not increase the number of executions. Accesses through the pointer that
+/// [`get`](Self::get) returns are not checked.
 pub struct UnsafeCell<T: ?Sized> {
     meta: OwnedMeta,
     inner: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
-    /// Makes a cell with a value. In a model this is a write by the current thread, so unlike in
-    /// std this is not a `const fn`.
+    /// Makes a cell with a value. In a model this counts as a write by the current thread. So
+    /// unlike in std it is not a `const fn`.
     #[track_caller]
     pub fn new(value: T) -> Self {
         let cell = Self::const_new(value);
@@ -127,9 +127,10 @@ impl<T: ?Sized> UnsafeCell<T> {
         }
     }
 
-    /// Checks the end of an access. A memory model takes an access to be a point in the order of
-    /// the thread's accesses, so a long access is checked as two: one at its beginning and one at
-    /// its end. The second check is skipped if the thread has made no other access in between.
+    /// Checks the end of an access. A memory model treats an access as one point in the order of
+    /// the thread's accesses. So a long access is checked twice: at its beginning, and again at its
+    /// end if the thread has made another access since the beginning. `begun` is what
+    /// [`check`](Self::check) returned at the beginning.
     fn check_end(&self, writes: bool, place: Place, begun: u32) {
         let modelled = world().filter(|world| world.memory.is_some());
         if modelled.is_none_or(|world| world.answers() != begun) {
@@ -138,7 +139,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 
     /// Checks the beginning of an access. Returns how many accesses of the thread the memory model
-    /// has answered so far.
+    /// has answered so far; 0 in interleavings.
     fn check(&self, writes: bool, place: Place) -> u32 {
         let Some(world) = world() else {
             return 0;
@@ -158,7 +159,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-/// Returns the number by which the clocks know an `UnsafeCell`.
+/// Returns the cell of an `UnsafeCell` in an interleaving: the index under which the clocks keep
+/// its accesses.
 fn plain(world: &World, meta: &Meta) -> u32 {
     let meta = world.here(meta);
     world.inner.borrow_mut().plain(meta)
@@ -185,12 +187,13 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     }
 }
 
-/// Whether the clocks can see what orders the drop of a cell after the accesses to it.
+/// Whether the clocks (clock.rs) can see what orders the drop of an `UnsafeCell` after the accesses
+/// to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DropOf {
-    /// They can: only operations on objects of this crate order the two, or nothing does.
+    /// They can: either operations on objects of this crate order the drop, or nothing does.
     Seen,
-    /// They cannot: the counts of std's `Arc` order the two.
+    /// They cannot: the counts of std's `Arc` order the drop.
     Unseen,
 }
 
@@ -200,8 +203,9 @@ pub(crate) fn drops(world: &World, meta: &Meta, cell: u32) -> DropOf {
     let mut inner = world.inner.borrow_mut();
     let after = inner.me().pending.place;
     if world.memory.is_some() {
-        // Whether the write is made must not depend on what other threads have done so far.
-        // After all joins it can race with nothing, and later uses meet the mark.
+        // Whether the drop counts as a write must not depend on what other threads happen to have
+        // done before. If the thread has joined all others, such a write can race with nothing.
+        // Later uses are found by the mark (freed.rs).
         if inner.has_joined_all() {
             return DropOf::Seen;
         }
@@ -285,7 +289,7 @@ impl Inner {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AccessOfCell {
-    /// The epoch of the execution, and the cell in it.
+    /// The epoch of the execution, and the cell of the object in it; `None` outside a model.
     cell: Option<(u64, u32)>,
     writes: bool,
     place: Place,

@@ -111,14 +111,14 @@ where
 /// The results of an exploration that collects all outcomes.
 #[derive(Clone, Debug)]
 pub struct Outcomes<T> {
-    /// The values that the closure can return, in order of discovery.
+    /// The different values that the closure can return, in order of discovery.
     pub results: Vec<T>,
     /// Number of really different executions.
     pub executions: u64,
     /// Number of executions that end in a deadlock.
     pub deadlocks: u64,
     /// Number of different panics of the main thread and of threads that are never joined. Two
-    /// panics at one place are different if different steps happen before them.
+    /// panics at the same place count as different if different steps happen before them.
     pub failures: u64,
     /// The bounds that were hit; if there are none, the exploration is complete.
     pub bounds: Vec<Bound>,
@@ -129,7 +129,8 @@ pub struct Outcomes<T> {
     pub blocked: u64,
 }
 
-/// The result of an execution.
+/// The result of the last execution: none, a value that has not been compared with the earlier
+/// results, or the index of an equal result.
 enum LastResult<T> {
     Nothing,
     New(T),
@@ -143,7 +144,8 @@ pub(crate) struct Results<T> {
 }
 
 impl<T: PartialEq> Results<T> {
-    /// Returns the number of the result of the execution that has just ended.
+    /// Returns the index of the result of the execution that has just ended; `u64::MAX` if the
+    /// execution returned nothing.
     pub fn number(&self) -> u64 {
         let mut last = self.last.borrow_mut();
         let mut all = self.all.borrow_mut();
@@ -397,7 +399,8 @@ impl Builder {
         Ok(self.search(simulator, orders, &goal, &mut ())?.0)
     }
 
-    /// Makes a program of a closure whose results are numbered.
+    /// Makes a program from a closure. The program's observation is the index of the closure's
+    /// result in `results`.
     fn observer<T>(&self, body: Rc<dyn Fn()>, results: &Rc<Results<T>>) -> Simulator
     where
         T: PartialEq + 'static,
@@ -414,7 +417,8 @@ impl Builder {
         Simulator::new(body, self)
     }
 
-    /// Explores. Returns the findings, and whether a bound on preemptions left anything out.
+    /// Explores interleavings. Returns the findings, and whether the bound on preemptions left
+    /// executions out.
     fn search(
         &self,
         simulator: &mut Simulator,
@@ -599,11 +603,12 @@ impl Builder {
     }
 }
 
-/// How a search treats orderings weaker than sequential consistency.
+/// How a search of interleavings treats orderings weaker than sequential consistency.
 pub(crate) enum Orders {
-    /// The search ends at the first one.
+    /// The search ends with [`WeakOrder`] at the first such ordering.
     Watched,
-    /// They are explored as sequential consistency; the reason, if rc11 was tried and refused.
+    /// They are explored as if they were `SeqCst`. The text is the reason why rc11 refused the
+    /// program, if it was tried.
     Accepted(Option<String>),
 }
 
@@ -620,7 +625,7 @@ impl Orders {
     }
 }
 
-/// The program has used an ordering weaker than sequential consistency.
+/// The search ended because the program has used an ordering weaker than sequential consistency.
 pub(crate) struct WeakOrder;
 
 /// Wraps the closure of a test. Like a function with `#[test]` it returns nothing or a `Result`; an
@@ -676,7 +681,8 @@ pub(crate) fn fail(
     report.end(executions, about)
 }
 
-/// Makes a report. Ends the test if the runs that the report needs do not repeat the earlier ones.
+/// Makes a report. Ends the test with a message if a run that the report needs does not repeat the
+/// run that was found.
 fn make_report(report: impl FnOnce() -> Report) -> Report {
     let payload = match catch_unwind(AssertUnwindSafe(report)) {
         Ok(report) => return report,
@@ -696,8 +702,8 @@ fn make_report(report: impl FnOnce() -> Report) -> Report {
     }
 }
 
-/// Runs a function on a program, and again from the start whenever a run shows something that the
-/// search must know from its start.
+/// Runs a function on a program. If a run learns a fact about the program that the search must know
+/// from its start (facts.rs), the function is run again with this fact.
 pub(crate) fn with_restarts<R>(
     simulator: &mut Simulator,
     mut run: impl FnMut(&mut Simulator) -> R,

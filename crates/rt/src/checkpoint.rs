@@ -1,17 +1,18 @@
 //! Checkpoints for searches that take hours: progress is saved, and a later run of the test
 //! continues from there.
 //!
-//! Interleavings are explored in parts (`mazurka_explore::Parts`), which depend on the program
-//! alone. A checkpoint holds the remaining parts, the counts of the finished ones, and the facts
-//! that the search has learned about the program, which every part must know (facts.rs). A search
-//! through execution graphs has no parts: what is saved is where it stopped (weak/saved.rs).
+//! A search of interleavings is divided into parts (`mazurka_explore::Parts`), which depend on the
+//! program alone. A checkpoint holds the remaining parts, the counts of the finished ones, and the
+//! facts that the search has learned about the program, which every part must know (facts.rs). A
+//! search through execution graphs has no parts: its checkpoint holds the position where it stopped
+//! (weak/saved.rs).
 //!
 //! A checkpoint belongs to one build of the test, one call of `model` and one choice of settings.
 //! If any of these differs, a message says so and the search starts again. The checkpoint is
 //! removed when the search finishes or finds a failure.
 //!
-//! A search starts again when it learns something new about the program (`Stop::Restart`). A search
-//! that continued from a checkpoint then starts from nothing, too.
+//! A search starts again when it learns something new about the program (`Stop::Restart`). This
+//! holds for a search that continued from a checkpoint, too: it then ignores the checkpoint.
 
 use std::cell::{Cell, RefCell};
 use std::hash::Hasher;
@@ -40,22 +41,23 @@ pub(crate) struct Checkpoint {
     file: say::Saved,
     /// Identifies the build, the model and the settings; a saved search must have the same key.
     key: Value,
-    /// The saved search, until a search continues from it.
+    /// The saved search. `None` if there is none, or if a search has already continued from it.
     before: RefCell<Option<Value>>,
-    /// The assumptions of earlier runs.
+    /// What earlier runs of the test left unexplored ([`assumptions`]).
     assumed: RefCell<Option<Value>>,
     /// Whether this search has continued from a checkpoint.
     pub resumed: Cell<bool>,
 }
 
-/// The stage of a check: which memory model is being explored, and why not another.
+/// The stage of a check: what is being explored, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stage {
     /// Interleavings, until the program uses an ordering weaker than sequential consistency.
     Watched,
-    /// Interleavings, whatever the orderings; the reason, if rc11 was tried and refused.
+    /// Interleavings, with all orderings explored as `SeqCst`. The text is the reason why rc11
+    /// refused the program, if it was tried.
     Accepted(Option<String>),
-    /// Execution graphs.
+    /// Execution graphs under this memory model.
     Graphs(Memory),
 }
 
@@ -135,7 +137,7 @@ impl Checkpoint {
         })
     }
 
-    /// Returns the stage of the saved search.
+    /// Returns the stage of the saved search, if there is one.
     pub fn stage(&self) -> Option<Stage> {
         let before = self.before.borrow();
         before
@@ -174,7 +176,7 @@ impl Checkpoint {
         self.file.remove();
     }
 
-    /// Returns why an earlier run did not explore execution graphs, if a model was refused.
+    /// Returns the reason why rc11 refused the program in an earlier run, if it did.
     pub fn refused(&self) -> Option<String> {
         match self.stage()? {
             Stage::Accepted(why) => why,

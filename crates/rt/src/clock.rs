@@ -1,17 +1,18 @@
 //! Happens-before as the memory model defines it, to find data races.
 //!
-//! Explorers order all conflicting accesses. A data race is about a weaker order: two accesses to
-//! one `UnsafeCell`, at least one of them a write, that no *synchronisation* orders. Vector clocks
-//! find races (Flanagan and Freund, "FastTrack", PLDI 2009; unlike there, the last reads of a cell
-//! are always kept for each thread). Every explored execution checks all conflicting accesses, so
-//! accesses to an `UnsafeCell` need not be steps. If no execution has a race, then synchronisation
-//! orders these accesses, and the order of synchronisation is explored.
+//! In a run of an explorer, all conflicting accesses are ordered. A data race is about a weaker
+//! order, that of *synchronisation*: it is a pair of accesses to one `UnsafeCell`, at least one of
+//! them a write, that this order leaves unordered. Vector clocks find races (Flanagan and Freund,
+//! "FastTrack", PLDI 2009; unlike there, the last read of each thread is always kept). Accesses to
+//! an `UnsafeCell` are not steps, so explorers do not try both orders of two of them. This is
+//! enough: every explored execution checks its conflicting accesses, and if none races,
+//! synchronisation orders all of them, and explorers try all orders of synchronisation.
 //!
 //! Orderings count as written: a `Relaxed` store publishes nothing and a `Relaxed` load acquires
 //! nothing, unless fences help; a read-modify-write continues a release sequence. So an ordering
-//! that is too weak shows up as a race, although loads return only values that sequential
-//! consistency allows. Under a memory model these clocks are not asked: there the engine finds the
-//! races (weak/mod.rs).
+//! that is too weak shows up as a race, although interleavings only show values that sequential
+//! consistency allows. Under a memory model these clocks are not used: there `mazurka-memory` finds
+//! the races (weak/mod.rs).
 //!
 //! The clocks are off until the execution first uses an `UnsafeCell`.
 
@@ -40,17 +41,20 @@ fn at(clock: &Clock, thread: ProcessId) -> u32 {
 #[derive(Default)]
 struct ThreadClock {
     now: Clock,
-    /// The join of the clocks that relaxed loads have read, for an acquire fence.
+    /// The join of the clocks of the cells that relaxed loads have read. An acquire fence adds it
+    /// to the thread's clock.
     seen: Clock,
-    /// The clock at the last release fence.
+    /// The thread's clock at its last release fence, which its later relaxed stores publish.
     fenced: Clock,
 }
 
 /// The last accesses to an `UnsafeCell`.
 #[derive(Default)]
 struct Data {
+    /// The last write: its thread, the time of that thread, and the place; `None` if there was
+    /// none.
     write: Option<(ProcessId, u32, Place)>,
-    /// The last read of each thread.
+    /// The last read of each thread: the time of that thread, and the place.
     reads: Vec<Option<(u32, Place)>>,
 }
 
@@ -67,8 +71,9 @@ pub(crate) struct Race {
 pub(crate) struct Clocks {
     on: bool,
     threads: Vec<ThreadClock>,
-    /// The clock that each cell publishes.
+    /// The clock that a thread acquires by an acquire load of each cell.
     cells: Vec<Clock>,
+    /// The last accesses to each `UnsafeCell`, by cell.
     data: Vec<Data>,
 }
 
@@ -167,7 +172,8 @@ impl Clocks {
         join(&mut self.thread(thread).seen, &clock);
     }
 
-    /// Handles a store; `keeps` if it continues a release sequence.
+    /// Handles a store. `keeps` tells whether it continues a release sequence, as the store of a
+    /// read-modify-write does.
     #[inline]
     pub fn store(&mut self, thread: ProcessId, cell: u32, order: Ordering, keeps: bool) {
         if !self.on {
@@ -201,8 +207,8 @@ impl Clocks {
         }
     }
 
-    /// Handles an access to an `UnsafeCell`. Fails with the earlier access that it
-    /// races with, if any.
+    /// Handles an access to an `UnsafeCell`. If it races with an earlier access, returns that
+    /// access as the error.
     pub fn access(
         &mut self,
         thread: ProcessId,

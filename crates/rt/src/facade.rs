@@ -34,8 +34,8 @@ macro_rules! shown_as_content {
     };
 }
 
-/// Repeats an attempt until it succeeds or the time is over. In a model it makes one attempt: the
-/// step is explored at every moment that matters, and no time passes.
+/// Repeats an attempt until it succeeds or the time is over. In a model it makes one attempt,
+/// because no time passes there and the search tries this step at every moment that matters.
 #[track_caller]
 pub fn until_timeout<T>(
     verb: &'static str,
@@ -66,8 +66,8 @@ pub fn in_model() -> bool {
     world().is_some()
 }
 
-/// Whether the current thread belongs to a model that is explored under rc11. Only there can two
-/// accesses race although the explorer has put them in an order.
+/// Whether the current thread belongs to a model that is explored under rc11. Only rc11 has data
+/// races between accesses that the explorer has put in an order.
 pub fn under_rc11() -> bool {
     world().is_some_and(|world| world.memory == Some(Memory::Rc11))
 }
@@ -87,8 +87,8 @@ pub fn wait_until_others_wait(verb: &'static str, place: &'static Location<'stat
     }
 }
 
-/// Makes the summary say that these events came only when no other thread could make a step.
-/// `place` is where their source was made.
+/// Makes the summary say that these events (such as the ticks of a timer) were explored only when
+/// no other thread could make a step. `place` is where the object that causes them was made.
 pub fn record_late_events(events: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
         world
@@ -99,23 +99,25 @@ pub fn record_late_events(events: &'static str, place: &'static Location<'static
     }
 }
 
-/// Whether choices are drawn at random, because schedules are.
+/// Whether choices are drawn at random. In a model they are if schedules are; outside a model this
+/// is true.
 pub fn draws() -> bool {
     world().is_none_or(|world| world.inner.borrow().random_choices.is_some())
 }
 
-/// Chooses a number below `end`, like `choose` at this place.
+/// Chooses a number from 0 to `end - 1`, like `choose(0..end)` at this place. Outside a model it is
+/// 0.
 pub fn choose_at(end: i64, place: &'static Location<'static>) -> i64 {
     world().map_or(0, |world| world.choose(0, end, place))
 }
 
-/// Wakes one waiting thread. In a model, returns how many were woken.
+/// Wakes one waiting thread. Returns how many were woken; `None` outside a model.
 #[track_caller]
 pub fn notify_one(condvar: &Condvar) -> Option<usize> {
     condvar.notify("notify_one", Location::caller())
 }
 
-/// Wakes all waiting threads. In a model, returns how many were woken.
+/// Wakes all waiting threads. Returns how many were woken; `None` outside a model.
 #[track_caller]
 pub fn notify_all(condvar: &Condvar) -> Option<usize> {
     condvar.notify("notify_all", Location::caller())

@@ -1,8 +1,10 @@
 //! Facts that a search of interleavings has learned about the program, as text in replays.
 //!
-//! Some operations are steps only if the program does something special, perhaps in another
-//! execution. A search that meets this starts again. A replay makes a single execution, which may
-//! not show it. So the replay lists after its schedule the facts that it must know from the start:
+//! Some operations are steps only if the program does something special in some execution. For
+//! example, the end of a thread is a step only if the program calls `is_finished`. A search that
+//! learns such a fact starts again with it. A replay makes a single execution, in which the program
+//! may not do it. So the replay lists, after its schedule, the facts that it must know from the
+//! start:
 //!
 //! | text | what |
 //! |---|---|
@@ -14,8 +16,9 @@
 //! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |
 //! | `wakes=1`, `polls=1`, `failures=1` | how many spurious events of each kind a thread may meet |
 //!
-//! The list is long, and the execution usually shows all of it. So a replay lists all rows but the
-//! last only where the schedule alone does not suffice.
+//! All facts together would make a replay long, and the replayed execution usually shows them by
+//! itself. So a replay states the facts of all rows but the last only if its schedule cannot be
+//! followed without them. It always states those of the last row.
 
 use mazurka_core::{Execution, Schedule};
 
@@ -57,7 +60,8 @@ pub(crate) fn word(place: impl ToString) -> String {
     place.to_string().replace(' ', "%20")
 }
 
-/// Tells a program the fact that a word of a replay states. Returns false if the word is an input.
+/// Tells a program the fact that a word of a replay states. Returns false if the word is not a fact
+/// but the value of an input.
 pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String> {
     let misread = || format!("`{fact}` is nothing that a replay knows");
     let (name, value) = fact.split_once('=').unwrap_or((fact, ""));
@@ -84,8 +88,8 @@ pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String
 }
 
 impl Simulator {
-    /// Whether a program without any facts can make the steps of a schedule, and ends with
-    /// as many events.
+    /// Whether a program that knows no facts can make the steps of a schedule, and makes as many
+    /// events as this one.
     fn is_shown_by(&self, schedule: &Schedule) -> bool {
         let mut other = self.anew();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -2,15 +2,17 @@
 //! is the core of `parking_lot::RwLock`. Not for users (facade.rs).
 //!
 //! Unless the lock is free, a writer takes it in two steps. First it *bars* the lock, which keeps
-//! new readers out; then it waits until the last reader has left. So a thread that reads and asks
-//! to read again waits for ever if a writer has come in between. The writer holds the lock from the
-//! first step on (`CellState::holder`). An upgradable reader is a reader (`CellState::readers`)
-//! with a mark (`CellState::flag`).
+//! new readers out; then it waits until the last reader has left. So a thread that holds the lock
+//! as a reader and asks to read again waits for ever if a writer has barred the lock since. The
+//! writer counts as the holder (`CellState::holder`) as soon as it has barred the lock. An
+//! upgradable reader is one of the readers (`CellState::readers`), and a flag says that there is
+//! one (`CellState::flag`).
 //!
-//! Readers commute. `read_recursive` commutes with nothing, because beside a waiting writer it is
-//! possible only while another reader holds the lock.
+//! The steps of two readers commute. A step of `read_recursive` conflicts with every other step on
+//! the lock: while a writer waits, it is possible only if another reader holds the lock.
 //!
-//! Under a memory model the lock is one location: the number of readers and two bits.
+//! Under a memory model the lock is one location, whose value consists of the number of readers and
+//! two bits: whether there is an upgradable reader, and whether a writer has barred it.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,13 +32,13 @@ const KIND: &str = "RwLock";
 pub enum LockMode {
     /// As a reader.
     Read,
-    /// As a reader, even beside a waiting writer if there is a reader.
+    /// As a reader; also while a writer waits, if there is another reader (`read_recursive`).
     ReadAgain,
-    /// As the reader that may become the writer.
+    /// As the one reader that may later become the writer.
     Upgradable,
-    /// As the writer that waits for the readers to leave.
+    /// As the writer, which keeps new readers out and waits for the present ones to leave.
     Bar,
-    /// As the only holder, after barring the lock.
+    /// As the only holder: the second step of a writer, after `Bar`.
     Alone,
 }
 
@@ -49,7 +51,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Whether a wish can be granted.
+    /// Whether a thread can take the lock in this mode now.
     pub(crate) fn allows(self, wish: LockMode) -> bool {
         match wish {
             LockMode::Read => !self.barred,
@@ -118,7 +120,7 @@ pub enum Change {
     ToUpgradable,
     /// From an upgradable read to a plain one.
     UpgradableToRead,
-    /// From an upgradable read to the writer that waits for the readers to leave.
+    /// From an upgradable read to barring the lock, as [`LockMode::Bar`] does.
     Upgrade,
 }
 
@@ -273,7 +275,8 @@ impl FairLock {
         world.cell(&self.meta, KIND)
     }
 
-    /// Waits until a wish can be granted. Returns the holders afterwards.
+    /// Waits until the thread can take the lock in this mode, and takes it. Returns the holders
+    /// afterwards.
     #[track_caller]
     pub fn wait(&self, wish: LockMode, verb: &'static str) -> Held {
         let place = Location::caller();
@@ -320,8 +323,8 @@ impl FairLock {
         self.wait_for_readers(held);
     }
 
-    /// Waits until the last reader has left a lock that this thread has barred. Not a step if there
-    /// is no reader, since none can come.
+    /// Waits until the last reader has left a lock that this thread has barred. If there is no
+    /// reader, this is not a step, since no reader can come.
     #[track_caller]
     fn wait_for_readers(&self, held: Held) {
         if held.readers > 0 {
@@ -329,7 +332,8 @@ impl FairLock {
         }
     }
 
-    /// Takes the lock if all these wishes can be granted at once. Returns whether it did.
+    /// Takes the lock in all these modes, one after the other in one step, if that is possible now.
+    /// Returns whether it did.
     #[track_caller]
     pub fn attempt(&self, wishes: &[LockMode], verb: &'static str) -> bool {
         let place = Location::caller();
@@ -365,8 +369,8 @@ impl FairLock {
         possible
     }
 
-    /// Changes how the thread holds the lock; `dirty` if the data may have changed. Returns the
-    /// holders afterwards.
+    /// Changes how the thread holds the lock. `dirty` tells whether the data may have changed.
+    /// Returns the holders afterwards.
     pub fn change(&self, change: Change, dirty: bool, place: Place) -> Held {
         let Some(world) = world() else {
             let mut held = self.real();
@@ -475,7 +479,7 @@ impl FairLock {
     }
 }
 
-/// Returns the holders after a wish, if it can be granted.
+/// Returns the holders after a thread has taken the lock in this mode, if that is possible.
 fn allow(held: Held, wish: LockMode) -> Option<Held> {
     allow_all(held, &[wish])
 }
@@ -491,8 +495,8 @@ fn allow_all(mut held: Held, wishes: &[LockMode]) -> Option<Held> {
 }
 
 impl World {
-    /// Changes the holders of a lock under a memory model. Returns the new holders, or `None` if
-    /// the change is not possible now; with `waits` it waits until it is.
+    /// Changes the holders of a lock under a memory model. If the change is not possible now, it
+    /// waits with `waits`, and returns `None` otherwise. Returns the new holders.
     fn fair(
         &self,
         cell: u32,

@@ -1,19 +1,20 @@
 //! How an abandoned execution ends.
 //!
-//! A search abandons an execution if it is blocked, if a bound cuts it, or after a failure. Under
-//! sequential consistency the threads that can still make steps first run to their end, so that
-//! everything on their stacks is dropped. Threads that wait for ever remain.
+//! A search abandons an execution if it is blocked, if a bound cuts it, or after a failure. In
+//! interleavings, the threads that can still make steps first run on, if possible to their end, so
+//! that everything on their stacks is dropped. Threads that wait for ever remain.
 //!
-//! A search for all outcomes ([`Builder::outcomes`]) may meet any number of deadlocks. So it
-//! *unwinds* the remaining threads, the youngest first, as if the call they wait in had panicked.
-//! Destructors run, but nothing waits for them: a destructor that would have to wait stops, and so
-//! does a thread that needs more steps than are left. Threads are unwound only out of std's own
-//! waits (locks, channels, joins), not out of atomics and `park`: code around those is often
-//! written for calls that cannot panic, and would free memory twice.
+//! A search for all outcomes ([`Builder::outcomes`]) may meet any number of deadlocks, and would
+//! leak the stacks of all these threads. So it *unwinds* them, the youngest first, as if the call
+//! they wait in had panicked. Destructors run, but a destructor that would have to wait is stopped
+//! there, and so is a thread when the steps for this execution ([`MAX_FINISHING_STEPS`]) are used
+//! up. Threads are unwound only out of std's own waits (locks, channels, joins), not out of atomics
+//! and `park`: code around those is often written for calls that cannot panic, and would free
+//! memory twice.
 //!
-//! Threads that still remain are forgotten, and their values are leaked. Every other search forgets
-//! them at once. It ends with its first failure, and a destructor that panics while its thread
-//! unwinds would end the process before the report.
+//! Threads that still remain are forgotten, and their values are leaked. Other searches forget all
+//! remaining threads and unwind none. They end with the first failure, so they leak little. And a
+//! destructor that panics while its thread unwinds would abort the process before the report.
 //!
 //! [`Builder::outcomes`]: crate::Builder::outcomes
 
@@ -25,14 +26,15 @@ use mazurka_core::{ProcessId, ProcessTable, Status};
 use crate::simulate::{Stage, Table};
 use crate::world::{Inner, Life, Pending, Request, Until, World, entered};
 
-/// Number of steps to spend on finishing an abandoned execution.
+/// Limit on the steps that finish an abandoned execution, and again on those that unwind its
+/// threads.
 const MAX_FINISHING_STEPS: u32 = 1000;
 
-/// The panic of a thread whose execution is abandoned.
+/// Payload of the panic that unwinds a thread of an abandoned execution.
 struct AbandonedExecution;
 
-/// Name of the wait for the threads of a scope. They use data that the waiting thread owns, so it
-/// cannot be unwound before them.
+/// Name of the wait for the threads of a scope. These threads use data that the waiting thread
+/// owns, so the waiting thread cannot be unwound before they have ended.
 pub(crate) const END_OF_SCOPE: &str = "end of the scope";
 
 impl Stage {
@@ -62,7 +64,7 @@ impl Stage {
         self.world.inner.borrow_mut().given_up = None;
     }
 
-    /// Resumes every remaining thread. Returns whether one of them has ended.
+    /// Resumes every remaining thread that can be unwound. Returns whether one of them has ended.
     fn unwind_some(&self) -> bool {
         let mut ended = false;
         let count = self.coroutines.borrow().len();

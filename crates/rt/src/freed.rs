@@ -2,17 +2,20 @@
 //!
 //! Dropping a cell, an atomic or a lock ends it: a thread that uses it afterwards uses freed
 //! memory. Three mechanisms find such a use:
-//! - *The mark.* The cell of a dropped object is marked, and a step on it fails. Freed memory may
-//!   have been overwritten, so the addresses of dropped objects are kept, too.
+//! - *The mark.* The cell of a dropped object (its state in this execution) is marked, and a step
+//!   on a marked cell fails. Freed memory may have been overwritten, so that an object there no
+//!   longer leads to its cell. So the addresses of dropped objects are kept, too.
 //! - *The order.* Dropping an `UnsafeCell` is a write, which races with accesses that nothing
-//!   orders before it (cell.rs). If the last reference of std's `Arc` drops it, something that the
-//!   clocks do not see orders the two (std_arc.rs), and the drop is no write.
-//! - *A trial.* Dropping an atomic, a lock or such a cell is not a step, so no explorer tries to
-//!   move a use after it. Suppose another thread has used the object and has not been joined, and
-//!   the dropping step does not depend on that use. Then the drop can also come first: a trial
-//!   repeats the execution without the use and the steps that depend on it, and then makes the
-//!   use. If this meets the mark, the current execution fails. Otherwise something that is not
-//!   explored orders the two, such as the counts of std's `Arc`, and there is no failure.
+//!   orders before it (cell.rs). But if the last reference of std's `Arc` drops the `UnsafeCell`,
+//!   then the counts of that `Arc` order the drop, which the clocks do not see (std_arc.rs). Such a
+//!   drop does not count as a write.
+//! - *A trial.* Dropping an atomic, a lock, or an `UnsafeCell` in std's `Arc` is not a step, so no
+//!   explorer tries an order in which a use comes after the drop. Suppose another thread has used
+//!   the object and has not been joined, and the step that drops the object does not depend on that
+//!   use. Then the drop could also come before the use. So a trial repeats the execution without
+//!   the use and without the steps that depend on the use, and then makes the use. If the use meets
+//!   the mark, the current execution fails. Otherwise something that is not explored keeps the use
+//!   before the drop, such as the counts of std's `Arc`, and there is no failure.
 //!
 //! Trials are made only in interleavings; under a memory model there are only the first two
 //! mechanisms.
@@ -41,7 +44,7 @@ impl OwnedMeta {
         Self(Meta::at(Location::caller()))
     }
 
-    /// Makes the link of an object that was made at a given place.
+    /// Makes the `Meta` of an object that was made at this place.
     pub const fn at(made: Place) -> Self {
         Self(Meta::at(made))
     }
@@ -101,7 +104,8 @@ pub(crate) struct Freed {
     pub used: bool,
     /// The stacks of destructors that were seen.
     pub stacks: KnownStacks,
-    /// Number of trials without a finding, by the address of the place that made the object.
+    /// Number of trials without a finding, by the address of the [`Place`] where the object was
+    /// made.
     trials: FxHashMap<usize, u32>,
 }
 
@@ -141,7 +145,8 @@ impl Inner {
         true
     }
 
-    /// Records that the current thread uses a dropped object. It makes no further step.
+    /// Records that the current thread uses a dropped object. The caller suspends the thread for
+    /// ever.
     #[cold]
     pub fn uses_freed(&mut self, cell: u32, end: End, pending: &Pending) {
         self.freed.used = true;
@@ -208,7 +213,8 @@ impl Inner {
     }
 
     /// Whether the current thread has joined all other threads. The answer depends only on what
-    /// happens before: a thread that it does not know of was started by a thread that it has not
+    /// happens before this point, not on how far unrelated threads have come: if another thread
+    /// exists that this one does not know of, then it was started by a thread that this one has not
     /// joined.
     pub fn has_joined_all(&self) -> bool {
         let threads = self.threads.iter().enumerate();
@@ -217,7 +223,7 @@ impl Inner {
         others.all(|(at, _)| self.has_joined(ProcessId(at as u32)))
     }
 
-    /// Records the end of the current thread, for threads that join it.
+    /// Records the end of the current thread in its clock, for threads that join it.
     pub fn end_spawn_join_clock(&mut self) {
         let me = self.current.index();
         let thread = &mut self.threads[me];
@@ -227,7 +233,7 @@ impl Inner {
     }
 
     /// Marks the cell of an object that the current thread drops. With `tries`, earlier uses of the
-    /// object become suspects: they might also come after the drop.
+    /// object become suspects, for which trials are made.
     fn mark_dropped(&mut self, meta: &Meta, cell: u32, tries: bool) {
         let end = End {
             by: self.current,
@@ -239,7 +245,7 @@ impl Inner {
         if !tries || (self.cells[cell as usize].uses.len() < 2 && self.ends_alone(cell)) {
             return;
         }
-        // An object inside an `Arc` lives as long as there are references.
+        // The counts of our own `Arc` are tracked, so an object in its memory needs no trial.
         if self.names.regions.contains(at) {
             return;
         }
@@ -290,9 +296,9 @@ impl World {
 }
 
 impl Simulator {
-    /// Makes the trials for the objects that the last step has dropped: can an earlier use also
-    /// come after the drop? Returns a failure if it can, and whether there was a trial at all: then
-    /// the coroutines must start again.
+    /// Makes the trials for the objects that the last step has dropped. Returns a failure if an
+    /// earlier use can also come after the drop, and whether a trial was made, in which case the
+    /// coroutines must start again.
     pub(crate) fn try_freed(&self, events: &[Event]) -> (Option<Mishap>, bool) {
         let suspects = self.inner(|inner| std::mem::take(&mut inner.freed.suspects));
         let mut tried = false;
@@ -353,8 +359,8 @@ impl Simulator {
     }
 }
 
-/// Returns the events that can come before a use, up to the last event; `None` if the last event
-/// depends on the use.
+/// Returns the positions of all events that do not depend on a use. Returns `None` if the last
+/// event, which drops the object, depends on the use.
 fn reversed(events: &[Event], used: &LastUse) -> Option<Vec<usize>> {
     let is_use = |event: &Event| event.process == used.thread && event.number + 1 == used.step;
     let at = events.iter().position(is_use)?;

@@ -21,9 +21,9 @@ use crate::world::{Place, world};
 #[doc(hidden)]
 pub struct ThreadWaker {
     meta: Meta,
-    /// The thread to wake outside a model.
+    /// The thread to wake if the waker was made outside a model.
     thread: Thread,
-    /// The thread to wake in a model.
+    /// The thread of the model to wake; `None` if the waker was made outside a model.
     process: Option<ProcessId>,
     place: Place,
 }
@@ -72,8 +72,8 @@ impl ThreadWaker {
 }
 
 impl ThreadWaker {
-    /// Waits until the waker is called or the time is over; a model explores both. Returns whether
-    /// the thread may have been woken.
+    /// Waits until the waker is called or the time is over; a model explores both. Returns false
+    /// only if the time is known to be over; outside a model it always returns true.
     pub fn wait_or_time_out(&self, timeout: Duration) -> bool {
         let Some(world) = world() else {
             thread::park_timeout(timeout);

@@ -3,11 +3,11 @@
 //! Objects in a `Vec` or a `Box` are made at one place of the source, which cannot tell them apart.
 //! Without further knowledge a thread has to register with such an object before using it
 //! (names.rs), and the order of these steps multiplies the executions: for three threads with three
-//! atomics in one `Vec`, 5 executions become 150. So the allocator reports where blocks are. The
-//! name of a block consists of the thread that allocated it, its size, and the number of blocks of
-//! this size that the thread had allocated before. The name of an object consists of its block, its
-//! offset, and the number of objects named there before. Like the names of `Arc`s, these are
-//! functions of what the thread has done.
+//! atomics in one `Vec`, 5 executions become 150. To avoid these steps, the allocator reports where
+//! blocks are, and objects are named by their blocks. The name of a block consists of the thread
+//! that allocated it, its size, and the number of blocks of this size that the thread had allocated
+//! before. The name of an object consists of its block, its offset, and the number of objects named
+//! there before. Like the names of `Arc`s, these are functions of what the thread has done.
 //!
 //! The stack of a thread is a block, too, named by the thread. The position of a frame on
 //! it depends on the calls of the thread, and objects that successively occupy one
@@ -21,8 +21,8 @@
 //! tables are recognised by their alignment and left out, so that threads register with the
 //! objects in them.
 //!
-//! Blocks are recorded only once a place is known to make several objects. Allocations of the
-//! runtime itself, while it changes its state, are not recorded.
+//! Blocks are recorded only after a place of the source is known to make several objects.
+//! Allocations that the runtime makes while it changes its own state are not recorded.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -129,12 +129,12 @@ struct Block {
 pub(crate) struct Blocks {
     /// The blocks with their start addresses, in the order of their allocation.
     recorded: Vec<(usize, Block)>,
-    /// Number of blocks of each thread and size.
+    /// Number of recorded blocks by thread and size.
     counts: FxHashMap<(u32, usize), u32>,
     /// The objects at each offset of each block.
     objects: FxHashMap<(Block, usize), Pool>,
-    /// The block that `find` found last, and a number n of blocks: none of the first n recorded
-    /// blocks is later than this one and overlaps it.
+    /// The block that `find` found last, as its start address and its name, and a count n: among
+    /// the first n recorded blocks, none that was recorded after this block overlaps it.
     last: Option<(usize, Block, usize)>,
     recording: BlockRecording,
 }
@@ -156,7 +156,8 @@ enum BlockRecording {
 }
 
 impl Blocks {
-    /// Starts a new execution. Returns whether blocks are to be recorded.
+    /// Forgets the blocks of the previous execution. Returns whether those of the new one are to be
+    /// recorded.
     pub fn begin(&mut self) -> bool {
         self.recorded.clear();
         self.counts.clear();
@@ -172,8 +173,8 @@ impl Blocks {
         matches!(self.recording, BlockRecording::Yes | BlockRecording::Used)
     }
 
-    /// Records blocks from the next execution on. Returns false if they already are,
-    /// or must not be.
+    /// Records blocks from the next execution on. Returns false if blocks are already recorded, or
+    /// must not be.
     pub fn start_recording(&mut self) -> bool {
         if self.recording == BlockRecording::No {
             self.recording = BlockRecording::Next;
@@ -218,7 +219,8 @@ impl Blocks {
             self.last = Some((start, block, self.recorded.len()));
             return Some((block, address - start));
         }
-        // Memory may have been in use before: the last block recorded there is the live one.
+        // Freed memory is allocated again, so of the blocks recorded here the last one is the live
+        // one.
         let at = { self.recorded.iter() }.rposition(|&(start, block)| within(start, block))?;
         let (start, block) = self.recorded[at];
         let alone = !overlaps(&self.recorded[at + 1..], start, block);

@@ -1,5 +1,5 @@
-//! Keeps panics of the code under test from being printed. The code itself handles most of them,
-//! and the others become part of the one report at the end.
+//! Keeps panics of the code under test from being printed. The code itself catches most of them; a
+//! panic that it does not catch becomes part of the one report at the end.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
@@ -26,7 +26,8 @@ pub(crate) fn install() {
     });
 }
 
-/// Keeps a panic that belongs to a model. Returns whether it did.
+/// Stores a panic of a thread of a model instead of printing it. Returns false if the current
+/// thread belongs to no model.
 fn keep_panic(info: &PanicHookInfo<'_>) -> bool {
     let Some(world) = world() else {
         return false;

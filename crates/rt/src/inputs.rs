@@ -1,8 +1,10 @@
 //! Inputs of reported runs: their values, and how a replay provides them.
 //!
-//! A search over inputs finds a path, which consists of a side for each comparison of inputs. The
-//! report runs the program with concrete values that take this path. So it can shorten the run
-//! without a solver. A replay consists of a schedule and these values: `0 0.1; 0#0=7 0.1#0=true`.
+//! A search over inputs finds a path, which says for each comparison of inputs whether it was true.
+//! The report then runs the program with concrete values that lead to these answers. So the run can
+//! be shortened without a solver. A replay consists of a schedule and these values. For example, in
+//! `0 0.1; 0#0=7 0.1#0=true` the threads 0 and 0.1 make one step each, and the first input of each
+//! has a value.
 
 use std::fmt::Write;
 
@@ -17,8 +19,8 @@ const BETWEEN: char = ';';
 
 /// An input of a run.
 pub(crate) struct Input {
-    /// The thread that asked for it, and the number of inputs that this thread had
-    /// asked for before.
+    /// The thread that asked for it, and the number of inputs that this thread had asked for
+    /// before, as in `0.1#0`.
     pub name: String,
     pub value: String,
     pub place: String,
@@ -135,7 +137,8 @@ mod of_run {
         }
     }
 
-    /// Returns the same run with values that take its path, and fixes the inputs to these values.
+    /// Finds values of the inputs that lead to the path of this run, and fixes the inputs to them.
+    /// Returns the schedule of the run with these values.
     pub(crate) fn settle(
         simulator: &mut Simulator,
         schedule: &Schedule,
@@ -187,7 +190,8 @@ mod of_run {
     /// Values of inputs, by name.
     type Values = Vec<(String, i64)>;
 
-    /// A run that has ended: the number of its result, and its condition on the inputs.
+    /// A run that has ended: the index of its result, the condition on the inputs under which the
+    /// run is possible, and its schedule.
     struct EndedRun<S> {
         result: u64,
         path: Vec<Term>,
@@ -199,7 +203,8 @@ mod of_run {
     pub(crate) struct EndedRuns<S> {
         all: Vec<EndedRun<S>>,
         comparisons: u64,
-        /// Two such runs with their results, and the inputs.
+        /// Two such runs, each with the index of its result, and inputs that can reach both; `None`
+        /// until they are found.
         pub found: Option<([(u64, S); 2], Values)>,
     }
 
@@ -214,7 +219,7 @@ mod of_run {
     }
 
     impl<S> EndedRuns<S> {
-        /// Adds the current run. Returns whether it completes such a pair.
+        /// Adds the current run. Returns whether it and an earlier run are such a pair.
         pub fn add(
             &mut self,
             inner: &mut Inner,

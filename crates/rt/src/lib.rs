@@ -44,8 +44,8 @@
 //!   threads. A replay that diverges is reported.
 //! - *Fairness*: a thread that spins with [`thread::yield_now`] or [`hint::spin_loop`] is suspended
 //!   until something changes. Loops without these calls run into `max_depth`.
-//! - A model ends when all its threads have ended. A thread that waits for ever is a deadlock,
-//!   whether or not another thread would join it.
+//! - A model ends when all its threads have ended. A thread that waits for ever is a deadlock, even
+//!   if no other thread joins it.
 //! - Atomics, `Once`, `OnceLock`, `LazyLock`, [`lazy_static!`], [`thread_local!`] and the content
 //!   of a static `Mutex` or `RwLock` start every execution with their initial value.
 //!

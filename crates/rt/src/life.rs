@@ -13,7 +13,7 @@ use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, Thr
 /// The message of a panic whose payload is not text.
 pub(crate) const NO_TEXT: &str = "a panic with a value that is no text";
 
-/// The panic of a scope in which a thread has panicked.
+/// The message of the panic of `thread::scope` after a thread of the scope has panicked.
 pub(crate) const SCOPED: &str = "a scoped thread panicked";
 
 impl Inner {
@@ -82,7 +82,8 @@ impl Inner {
         }
     }
 
-    /// Returns the first access of each thread that has started.
+    /// Returns the access that each started thread has announced; `None` for one that is not an
+    /// access.
     pub fn opening(&self) -> impl Iterator<Item = Option<Access>> {
         let started = self
             .threads
@@ -91,8 +92,9 @@ impl Inner {
         started.map(|thread| thread.pending.access)
     }
 
-    /// Whether the execution begins like an earlier one. True if inputs decide how it begins,
-    /// because then the two cannot be compared.
+    /// Whether the threads of this execution announce the same first accesses as those of an
+    /// earlier one. Also true if inputs were compared before the first step, because then the two
+    /// executions may differ.
     pub fn opens_like(&self, before: &[Option<Access>]) -> bool {
         #[cfg(feature = "symbolic")]
         if !self.unknowns.path.is_empty() {
@@ -160,7 +162,7 @@ impl Inner {
         }
     }
 
-    /// Begins the step of a thread. Its choices take the values `wanted`, in order.
+    /// Begins the step of a thread. The choices in this step take the values `wanted`, in order.
     pub fn begin_step(&mut self, process: ProcessId, wanted: &[i64]) {
         self.effects.clear();
         #[cfg(feature = "symbolic")]
@@ -177,7 +179,7 @@ impl Inner {
         }
     }
 
-    /// Fills in the parts of an event that are known before its step.
+    /// Fills in the fields of an event that are known before its step.
     #[inline]
     pub fn prepare(&self, process: ProcessId, event: &mut Event) {
         event.wait = self.wait(process);
@@ -189,7 +191,7 @@ impl Inner {
         }
     }
 
-    /// Fills in the parts of an event that are known after its step.
+    /// Fills in the fields of an event that are known only after its step.
     #[inline]
     pub fn complete(&mut self, event: &mut Event) {
         let effects = &mut self.effects;
@@ -281,11 +283,11 @@ impl Inner {
 
     /// Whether the current thread is unwinding.
     ///
-    /// Like real threads, threads of a model make steps while they unwind, and other threads run in
-    /// between. But all of them share one real thread, and std only knows whether that one panics.
-    /// So std is asked only if no other thread of the model is unwinding. Otherwise the answer is
-    /// what the panic hook and the end of the thread have recorded; then a panic that the thread
-    /// has meanwhile caught itself still counts.
+    /// Like real threads, threads of a model make steps while they unwind, and other threads run
+    /// between these steps. But all threads of a model share one real thread, and std only knows
+    /// whether that real thread panics. So std is asked only if no other thread of the model is
+    /// unwinding. Otherwise the answer is what the panic hook and the end of the thread have
+    /// recorded. In that case a panic that the thread has since caught itself still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;
@@ -348,7 +350,7 @@ impl ThreadState {
 }
 
 impl StepEffects {
-    /// Returns the value that the next choice must take, if it is prescribed.
+    /// Returns the value that the next choice of this step must take, if it is prescribed.
     pub fn given(&self) -> Option<i64> {
         self.wanted.get(self.outcomes.len()).copied()
     }

@@ -6,8 +6,8 @@ use std::fmt;
 
 use crate::world::world;
 
-/// The thread-local values of a thread, in the order in which they were made. `None` if the value
-/// is being made, or has been dropped.
+/// The thread-local values of a thread, in the order in which they were made, each with the address
+/// of its key. `None` in place of a value: it is being made, or has been dropped.
 #[derive(Default)]
 pub(crate) struct Locals {
     values: Vec<(usize, Option<Box<dyn Any>>)>,

@@ -1,12 +1,14 @@
 //! Loops that spin for a while and then give up, in interleavings.
 //!
-//! A thread that spins is suspended until something changes (spin.rs). This is right if it would
-//! spin for ever. But a loop may count its rounds and give up: it parks or returns an error while
-//! other threads could still run. This cannot be seen from outside, so it is tried. When a thread
-//! is suspended at a place for the first time, it runs on alone, as if nothing ever changed, for up
-//! to [`PROBE_ROUNDS`] rounds. If it gives up after at most [`MOST_ROUNDS`], then a new search
-//! explores that many futile rounds at that place. If it takes more, they are not explored, and the
-//! summary says so; then the loop gives up only where no other thread can make a step.
+//! A thread that spins is suspended until something that it has read changes (spin.rs). A round of
+//! its loop in which nothing changes is called *futile*. Suspending the thread is right if its loop
+//! would go on for ever. But a loop may count its rounds and give up: for example, it parks or
+//! returns an error after 3 futile rounds. Whether a loop gives up cannot be seen from outside, so
+//! it is tried. When a thread is suspended at a place in the source for the first time, it runs on
+//! alone, as if nothing ever changed, for up to [`PROBE_ROUNDS`] rounds. If it gives up after at
+//! most [`MOST_ROUNDS`], then a new search explores that many futile rounds at that place. If it
+//! gives up after more rounds than that, none of them are explored, and the summary says so. The
+//! loop then gives up only in states in which no other thread can make a step.
 
 use mazurka_core::{ProcessId, Status};
 
@@ -19,41 +21,43 @@ const MOST_ROUNDS: u32 = 8;
 const PROBE_ROUNDS: u32 = 1_000;
 /// A loop that does not give up within this many steps of a trial is taken to spin for ever.
 const PROBE_STEPS: u32 = 20_000;
-/// Number of trials of a loop. If each of them ends because the thread waits for a lock, the loop
-/// is taken to spin for ever.
+/// Limit on the trials of a thread at a place. If each of them ends because the thread waits for a
+/// lock, the loop is taken to spin for ever.
 const PROBES: u32 = 20;
 
-/// The known loops of a program, identified by the place of their yield.
+/// The loops of a program that a run has met. A loop is identified by the place of its yield.
 #[derive(Default)]
 pub(crate) struct Loops {
     all: Vec<Loop>,
-    /// The numbers of rounds that a replay prescribes, for places that the program has not reached
-    /// yet. A place has the name that the replay uses.
+    /// The places and the number of futile rounds at each that a replay prescribes (facts.rs).
+    /// Places are written as in the replay.
     given: Vec<(String, u32)>,
-    /// A thread that is suspended at a place where it has not been tried yet.
+    /// A thread to try next: it is suspended at a place where it has not been tried yet.
     wanted: Option<(ProcessId, Place)>,
-    /// Whether the thread being tried did anything other than read again what it had read.
+    /// Whether the thread that is being tried has done anything other than read again what it had
+    /// read.
     pub gave_up: bool,
-    /// Events that came only when no other thread could make a step, and where their source was
-    /// made.
+    /// Events (such as the ticks of a timer) that were explored only when no other thread could
+    /// make a step, and the place where the object that causes them was made.
     late: Option<(&'static str, Place)>,
 }
 
 struct Loop {
     place: Place,
-    /// Number of futile rounds that are explored.
+    /// Number of its futile rounds that are explored.
     rounds: u32,
-    /// Number of rounds after which it gives up, if not all of them are explored.
+    /// Number of futile rounds after which it gives up, if that is too many to be explored.
     too_many: Option<u32>,
     /// How often each thread was tried here.
     tried: Vec<(ProcessId, u32)>,
 }
 
-/// The behaviour of a thread that runs on alone.
+/// The behaviour of a spinning thread that runs on alone.
 enum Trial {
+    /// The loop gives up after this many futile rounds.
     GivesUp(u32),
     SpinsForEver,
-    /// It has to wait for a lock.
+    /// The thread has to wait for a lock, so the trial shows nothing.
     Unknown,
 }
 
@@ -109,7 +113,7 @@ impl Loops {
         open.max_by_key(|(rounds, _)| *rounds)
     }
 
-    /// Records events that came only when no other thread could make a step.
+    /// Records events that were explored only when no other thread could make a step.
     pub fn record_late_events(&mut self, events: &'static str, place: Place) {
         self.late = Some((events, place));
     }
@@ -178,8 +182,8 @@ impl Inner {
 }
 
 impl Simulator {
-    /// Tries a thread that was suspended where it has not been tried yet. Returns whether it did:
-    /// then the coroutines must start again.
+    /// Tries the thread that [`suspended`](Loops::suspended) has noted, if there is one. Returns
+    /// whether there was one, in which case the coroutines must start again.
     pub(crate) fn try_loops(&self) -> bool {
         let Some((process, place)) = self.inner(|inner| inner.loops.wanted.take()) else {
             return false;
@@ -187,7 +191,7 @@ impl Simulator {
         let suspended = self.inner(|inner| {
             let pending = &inner.threads[process.index()].pending;
             let suspended = pending.watches || pending.until == Until::Spin;
-            // What a thread does after seeing a change says nothing about the loop.
+            // If something has changed, what the thread does now says nothing about its loop.
             let suspended = suspended && !inner.has_changed(process);
             inner.probing = suspended;
             inner.loops.gave_up = false;

@@ -14,7 +14,7 @@ use crate::world::{Pending, Place, Until, World, wakes, world};
 pub struct Monitor<T> {
     meta: OwnedMeta,
     kind: &'static str,
-    /// Whether it has been used outside a model.
+    /// Whether the monitor has been used outside a model.
     used: AtomicBool,
     state: Mutex<T>,
 }

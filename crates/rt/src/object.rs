@@ -5,21 +5,23 @@
 //! `mazurka-history` checks whether the specification explains the history of calls and results.
 //!
 //! The history says whether an operation ended before another was called, but the trace does not:
-//! nothing that the object does orders the two. So calls and ends are steps. An end writes the mark
-//! of its thread, and a call reads the marks of all threads. Then a call conflicts with the ends of
-//! other threads and with nothing else, and each order of calls and ends that matters is explored.
-//! Sequential consistency orders only operations of one thread, and needs no such steps.
+//! nothing that the object does orders the two. So calls and ends are steps. Each thread has a
+//! *mark*, which is a cell. An end writes the mark of its thread, and a call reads the marks of all
+//! threads. So a call conflicts with the ends of other threads and with nothing else, and each
+//! order of calls and ends that matters is explored. Sequential consistency orders only operations
+//! of one thread, and needs no such steps.
 //!
 //! Under a memory model, happens-before takes the place of time: Golovin, Kokologiannakis,
 //! Vafeiadis, "RELINCHE: Automatically Checking Linearizability under Relaxed Memory Consistency",
 //! POPL 2025. The paper explores a client whose threads do not synchronise, and then adds the edges
-//! that other clients could add. Here the marks are those edges. An end is a release write; a call
-//! is a series of acquire reads, each of which sees an end or does not. If the object itself makes
-//! an end happen before a call, then by coherence the call sees this end. Conversely, an end that a
-//! call sees happens before the call. So the marks that a call has read *are* the operations that
-//! happen before it, and all ways in which clients can synchronise are explored. The marks remove
-//! no execution. Fences may force the read of a mark to return a newer value. But then the end
-//! precedes the call in the order of the fences, so an edge between the two adds no cycle to the
+//! that other clients could add. Here reads of marks are those edges. An end is a release write; a
+//! call is a series of acquire reads, each of which sees an end or does not. If the object itself
+//! makes an end happen before a call, then by coherence the call sees this end. Conversely, an end
+//! that a call sees happens before the call. So the marks that a call has read *are* the operations
+//! that happen before it, and all ways in which clients can synchronise are explored. The marks
+//! remove no execution. Fences may force a call to see an end that it could miss without them, so
+//! the execution in which the call misses this end is not explored. But then the end precedes the
+//! call in the order of the fences, so an edge from the end to the call adds no cycle to the
 //! model's relations. The history with this edge has the same results, and fewer orders explain it.
 //!
 //! | paper | here |
@@ -114,14 +116,15 @@ pub struct Checked {
     pub clients: u64,
     /// Number of executions of all clients together.
     pub executions: u64,
-    /// Whether every client was explored completely.
+    /// Whether every client was explored without hitting a bound.
     pub complete: bool,
 }
 
 /// Which operations of different threads are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ordered {
-    /// Those where one ended before the other was called; under a memory model, happens-before.
+    /// Two operations of which one ended before the other was called; under a memory model, those
+    /// of which one's end happens before the other's call.
     ByTime,
     /// None: only operations of one thread are ordered.
     ByThread,
@@ -419,7 +422,7 @@ struct Caller {
     number: usize,
     /// The number of threads.
     threads: usize,
-    /// `None` if only operations of one thread are ordered.
+    /// The marks; `None` if only operations of one thread are ordered.
     marks: Option<Arc<Marks>>,
     /// How many operations of each thread have ended; used in interleavings.
     ended: Shared<Mutex<[usize; MOST_THREADS]>>,
@@ -486,11 +489,11 @@ pub fn clients<O: Clone>(
     })
 }
 
-/// The operations of each thread, by number. The representative of interchangeable clients has its
-/// threads in order, the largest first.
+/// A client: for each thread the indices of the operations that it calls. Of clients that differ
+/// only in the order of their threads, only the one with the greatest thread first is generated.
 type Numbers = Vec<Vec<usize>>;
 
-/// Adds the clients that begin with these threads.
+/// Adds the clients whose first threads are those in `begun`.
 fn fill(kinds: usize, threads: usize, calls: usize, begun: &mut Numbers, found: &mut Vec<Numbers>) {
     let key = |thread: &[usize]| (thread.len(), thread.to_vec());
     if begun.len() == threads {
@@ -510,7 +513,7 @@ fn fill(kinds: usize, threads: usize, calls: usize, begun: &mut Numbers, found: 
     }
 }
 
-/// Returns all sequences of this length.
+/// Returns all sequences of this length of the indices below `kinds`.
 fn sequences(kinds: usize, length: usize) -> Vec<Vec<usize>> {
     (0..length).fold(vec![Vec::new()], |shorter, _| {
         let longer = |begun: &Vec<usize>| {

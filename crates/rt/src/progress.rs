@@ -2,15 +2,15 @@
 //! wherever the others have stopped.
 //!
 //! Herlihy, Luchangco, Moir, "Obstruction-Free Synchronization: Double-Ended Queues as an Example",
-//! ICDCS 2003. Lock-freedom implies this property. A lock violates it, and so does a wait for
-//! another operation or for help that never comes. Not checked is whether some thread always makes
-//! progress while several run.
+//! ICDCS 2003. Lock-freedom implies this property. An object that uses a lock violates it, and so
+//! does an operation that waits for another operation. Lock-freedom also demands that some thread
+//! makes progress while several threads run; this is not checked.
 //!
-//! One thread keeps running. Each of the others may stop for good before each of its steps,
-//! which is a choice; it keeps what it holds, and runs no destructors. If the running thread has
-//! to wait for ever, that is a deadlock; if it loops for ever, the execution becomes too long.
-//! Both are failures. All orders of the steps are explored, so each state in which the others
-//! can stop is met.
+//! One thread keeps running. Each of the others may stop for good before each of its steps; whether
+//! it does is a choice that the search explores. A stopped thread keeps what it holds, and runs no
+//! destructors. If the thread that keeps running has to wait for ever, that is a deadlock; if it
+//! loops for ever, the execution becomes too long (`max_depth`). Both are failures. All orders of
+//! the steps are explored, so each state in which the others can stop is met.
 
 use std::fmt::Debug;
 use std::panic::Location;
@@ -101,7 +101,7 @@ where
     }
 }
 
-/// Sets whether the current thread may stop from now on.
+/// Sets whether the current thread may stop for good at its later steps.
 fn stops(may: bool, place: Place) {
     if let Some(world) = world() {
         world.inner.borrow_mut().me().stops = may.then_some(place);

@@ -1,8 +1,8 @@
 //! Records of failures for other programs, in core's format, which `mazurka show` renders.
 //!
-//! A record usually describes a program that `mazurka` runs. For a test of Rust code, its file is
-//! the one that calls `model`. The settings hold the place of the call (`@model`) and the name of
-//! the test (`@test`), so that the replay is a Cargo command.
+//! A record usually describes a program that `mazurka` runs. For a test of Rust code, the program's
+//! file in the record is the source file that calls `model`. The settings hold the place of the
+//! call (`@model`) and the name of the test (`@test`), so that the replay is a Cargo command.
 
 use mazurka_core::record::{
     Binding, Ending, KindsRecord, ProgramRecord, Record, Run, Step, VERSION, Waiting, Witness,

@@ -1,4 +1,5 @@
-//! Reports about failures.
+//! Reports about failures: the steps that lead to the failure, what threads wait for, and how to
+//! replay it. The text of a report is the panic message of the test.
 
 use std::fmt::Write;
 
@@ -16,11 +17,12 @@ use crate::world::{Inner, Place, Until};
 
 /// The call that started the exploration.
 pub(crate) struct About {
-    /// Its location.
+    /// Its place in the source.
     pub place: Place,
-    /// The name of the body, if it is a function.
+    /// The name of the closure's type. If the test passed a function, it is the path of this
+    /// function.
     pub body: &'static str,
-    /// The function that replays one of its schedules.
+    /// The name of the function that replays a schedule of this call, for the text of the report.
     pub call: &'static str,
 }
 
@@ -43,12 +45,13 @@ pub(crate) struct Report {
     /// The failure in one sentence.
     pub what: String,
     pub steps: Vec<Line>,
-    /// Lines that describe what no interleaving of the steps shows, such as a load of an old value.
+    /// Under a memory model: lines about behaviour that no interleaving of the steps has, such as a
+    /// load of an old value.
     pub weak: Vec<String>,
     /// What each waiting thread waits for.
     pub waiting: Vec<String>,
     pub inputs: Vec<Input>,
-    /// Explains the marked steps.
+    /// Explains how racing steps are marked; empty if no step is marked.
     pub legend: &'static str,
 }
 
@@ -81,7 +84,7 @@ impl Target {
     }
 }
 
-/// Returns the threads that wait at the end of a schedule, as a violation.
+/// Returns the deadlock at the end of a schedule, with the threads that wait there.
 pub(crate) fn deadlock(simulator: &mut Simulator, schedule: &Schedule) -> Violation {
     let _all = play(simulator, schedule);
     let all = simulator.processes().in_order().iter().copied();
@@ -105,7 +108,7 @@ pub(crate) fn play(simulator: &mut Simulator, schedule: &Schedule) -> Result<(),
     Ok(())
 }
 
-/// Reports the shortest run that shows the same violation.
+/// Looks for the shortest run with the same violation, and reports that run.
 pub(crate) fn evidence(
     simulator: &mut Simulator,
     schedule: &Schedule,
@@ -154,10 +157,10 @@ fn replay_of(simulator: &Simulator, schedule: &Schedule, inputs: &[Input]) -> St
 /// Limit on the steps of a run with two reversed steps.
 const MOST_STEPS: usize = 10_000;
 
-/// Whether a run with the two marked steps in the other order ends without a failure. It tries one
-/// such run. First come the steps between the two, without those of the thread that made the
-/// earlier step; then the later step; then all other steps, except those that are no longer
-/// possible.
+/// Whether reversing the two marked steps avoids the failure. It tries one run, which starts like
+/// the schedule up to the earlier marked step. Next come the steps between the two, without those
+/// of the thread that made the earlier one; then the later marked step; then all other steps,
+/// except those that are no longer possible.
 fn passes_reversed(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> bool {
     let &[earlier, later] = marked else {
         return false;
@@ -250,8 +253,8 @@ fn name(inner: &Inner, process: ProcessId) -> String {
     }
 }
 
-/// Returns what each step does. Tells several objects of one type apart by the place where each was
-/// made, and by numbers if one place made several.
+/// Returns the operation of each step with its object. Several objects of one type are told apart
+/// by the place where each was made, and objects of one place by numbers.
 fn labels(lines: &[Line]) -> Vec<String> {
     let mut objects: Vec<Target> = Vec::new();
     for object in lines.iter().filter_map(|line| line.object) {
@@ -284,8 +287,8 @@ fn labels(lines: &[Line]) -> Vec<String> {
     lines.iter().map(what).collect()
 }
 
-/// Returns the words of each step. Addresses differ between runs, so pointers become p1, p2, … in
-/// the order in which they appear.
+/// Returns the outcome of each step in words. Addresses differ between runs, so pointers are
+/// replaced by p1, p2, … in the order in which they appear.
 fn words(lines: &[Line]) -> Vec<String> {
     const HEX: &str = "0x";
     let mut known: Vec<&str> = Vec::new();
@@ -337,7 +340,7 @@ pub(crate) fn table(lines: &[Line], into: &mut String) {
     }
 }
 
-/// Writes the lines about behaviour that no interleaving shows.
+/// Writes the lines about behaviour that no interleaving has.
 pub(crate) fn weak_lines(lines: &[String], into: &mut String) {
     for line in lines {
         let _ = writeln!(into, "      {line}");
@@ -353,7 +356,7 @@ pub(crate) struct Row {
 }
 
 impl Report {
-    /// Ends the test.
+    /// Ends the test with this report.
     pub fn end(&self, executions: u64, about: &About) -> ! {
         let record = record(self, executions, about);
         verdict::end_with(self.text(executions, about), record)
@@ -463,7 +466,7 @@ fn test(replay: &str, about: &About) -> String {
     )
 }
 
-/// Describes what each waiting thread waits for, and which thread holds it.
+/// Describes what each waiting thread waits for and, for a lock, which thread holds it.
 pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<String> {
     let mut order: Vec<usize> = (0..inner.threads.len()).collect();
     order.sort_by_key(|&number| &inner.names.paths[number]);

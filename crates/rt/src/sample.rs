@@ -45,7 +45,7 @@ where
 }
 
 /// Runs a closure under `executions` schedules with random priorities of threads, which find bugs
-/// that need `depth` events in a certain order (PCT).
+/// that need `depth` events in a certain order (PCT, "probabilistic concurrency testing").
 ///
 /// ```
 /// use mazurka_rt::{check_pct, thread};
@@ -62,7 +62,7 @@ where
 }
 
 /// Runs a closure under `executions` schedules with random priorities of steps, which are redrawn
-/// where steps conflict (POS).
+/// where steps conflict (POS, "partial order sampling").
 ///
 /// ```
 /// use mazurka_rt::{check_pos, thread};
@@ -79,8 +79,8 @@ where
 }
 
 /// Runs a closure under `executions` random schedules, in which a thread is more likely to be
-/// chosen the more steps it has left (URW). If threads do not wait and always have the same number
-/// of steps, all schedules are equally likely.
+/// chosen the more steps it has left (URW, "uniform random walk"). If threads do not wait and
+/// always have the same number of steps, all schedules are equally likely.
 ///
 /// ```
 /// use mazurka_rt::{check_urw, thread};
@@ -275,8 +275,8 @@ impl Builder {
         })
     }
 
-    /// Makes the walks. If a walk learns something that should have been known from the start, the
-    /// next walk replaces it.
+    /// Makes the walks. If a walk learns a fact about the program that it should have known from
+    /// its start (facts.rs), then the walk does not count and another one replaces it.
     fn walk<L: Picker<Simulator> + Clone>(
         &self,
         simulator: &mut Simulator,

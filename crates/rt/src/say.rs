@@ -1,8 +1,8 @@
 //! All input and output of this crate.
 //!
-//! The output of a passing test is captured, so CI cannot see which searches were cut. The folder
-//! that `MAZURKA_REPORT` names therefore gets a line for each search, in `models.txt`, and for each
-//! failure a text file and a record that `mazurka show` renders.
+//! The output of a passing test is captured, so CI cannot see which searches were cut. So each
+//! search adds a line to `models.txt` in the folder that `MAZURKA_REPORT` names. Each failure adds
+//! a text file and a record, which `mazurka show` renders.
 
 use std::fs::{self, File, OpenOptions, create_dir_all};
 use std::io::{self, Write};
@@ -89,7 +89,7 @@ impl Saved {
         Self(folder.join(format!("{name}.checkpoint")))
     }
 
-    /// Returns its text, if it exists.
+    /// Returns the text of the file, if it exists.
     pub fn read(&self) -> Option<String> {
         match fs::read_to_string(&self.0) {
             Ok(text) => Some(text),
@@ -101,7 +101,7 @@ impl Saved {
         }
     }
 
-    /// Replaces it atomically.
+    /// Replaces the content of the file atomically.
     pub fn write(&self, text: &str) {
         let folder = self.0.parent().unwrap_or(Path::new("."));
         let new = self.0.with_extension("new");
@@ -113,7 +113,7 @@ impl Saved {
         }
     }
 
-    /// Removes it, if it exists.
+    /// Removes the file, if it exists.
     pub fn remove(&self) {
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => self.tell(&error),
@@ -121,13 +121,13 @@ impl Saved {
         }
     }
 
-    /// Prints what is wrong with it.
+    /// Prints what is wrong with the file.
     pub fn tell(&self, what: &dyn std::fmt::Display) {
         eprintln!("mazurka: the checkpoint {}: {what}", self.0.display());
     }
 }
 
-/// Returns the running program as it is on disk.
+/// Returns the file of the running program, which identifies the build.
 pub(crate) fn this_program() -> Vec<u8> {
     let path = std::env::current_exe();
     path.and_then(fs::read).unwrap_or_default()

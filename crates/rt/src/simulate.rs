@@ -27,9 +27,10 @@ use crate::stack::Stacks;
 use crate::trap::Watch;
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
-/// Payload of a panic that ends a search from within.
+/// Payload of a panic that ends a search from within a call that the explorer made.
 pub(crate) enum SearchAbort {
-    /// The run has shown something that the search must know from the start.
+    /// The run has shown a fact that the search must know from its start (facts.rs), so the search
+    /// starts again.
     Restart,
     /// The same schedule led to different steps.
     Diverged(String),
@@ -44,7 +45,7 @@ pub(crate) enum SearchAbort {
 pub(crate) struct RecordedStep {
     pub pending: Pending,
     pub words: Vec<String>,
-    /// The panic that ended the step.
+    /// The panic that ended the step; `None` if there was none.
     pub panic: Option<Failure>,
 }
 
@@ -67,8 +68,8 @@ pub(crate) struct Stage {
 
 /// A closure and its threads, as a program for explorers.
 ///
-/// It keeps the events made so far. The coroutines may have made fewer of them: after going back
-/// they must repeat the run from the start. They do so only when the state or a step is needed
+/// It keeps the events made so far. The coroutines cannot go back: after the explorer goes back,
+/// they have to repeat the run from the start. They do so only when the state or a step is needed
 /// (`catch_up`).
 pub(crate) struct Simulator {
     stage: Stage,
@@ -84,15 +85,18 @@ pub(crate) struct Simulator {
     opening: Vec<Option<Access>>,
     guards: Vec<Access>,
     settings: Builder,
-    /// Whether the search starts again if a run shows something that it must know from the start.
+    /// Whether a run that shows a fact which the search must know from its start ends with
+    /// `SearchAbort::Restart`. False for runs that only serve a report.
     pub searching: bool,
     /// Whether an ordering weaker than sequential consistency ends the search.
     pub switches: bool,
-    /// Returns the result of an execution, for checks of determinism.
+    /// Returns the index of the result of an execution, for checks of determinism; `None` if
+    /// results are not compared.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
 
-/// The table that numbers new threads.
+/// The table that gives new threads their numbers: one that may grow, or one to which nothing may
+/// be added.
 pub(crate) enum Table<'a> {
     Growing(&'a mut ProcessTable),
     Known(&'a ProcessTable),
@@ -170,7 +174,8 @@ impl Simulator {
         self.stage.abandon(&self.table);
         self.len = 0;
         self.inner(|inner| inner.restart = false);
-        // Facts found before the first step must be known from the start, too.
+        // The code before the first step may show such a fact, too; then the execution is restarted
+        // here.
         loop {
             self.stage.begin(&mut Table::Growing(&mut self.table));
             if !self.inner(|inner| std::mem::take(&mut inner.restart)) {
@@ -202,7 +207,7 @@ impl Simulator {
         self.stage.recorded.borrow().clone()
     }
 
-    /// Calls a function with the shared state.
+    /// Calls a function with the state that the threads share.
     pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
         look(&mut self.stage.world.inner.borrow_mut())
     }
@@ -219,7 +224,7 @@ impl Simulator {
     fn run_again(&self) {
         self.live.set(None);
         self.stage.abandon(&self.table);
-        // The abandoned execution may have shown something new while it was run to its end.
+        // The abandoned execution may have shown a new fact while it was run to its end.
         if self.searching && self.inner(|inner| inner.restart) {
             resume_unwind(Box::new(SearchAbort::Restart));
         }
@@ -236,15 +241,15 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
-    /// Starts a separate execution, whose steps no explorer sees.
+    /// Starts a separate execution, for a trial. The explorer does not see its steps.
     pub fn start_again(&self) {
         self.live.set(None);
         self.stage.abandon(&self.table);
         self.stage.begin(&mut Table::Known(&self.table));
     }
 
-    /// Repeats a step without any explorer seeing it. Returns false if it starts a thread that was
-    /// not started before.
+    /// Repeats a step in such an execution. Returns false if it starts a thread that was not
+    /// started before.
     pub fn step_as(&self, event: &Event) -> bool {
         self.inner(|inner| {
             inner.begin_step(event.process, &[]);
@@ -255,8 +260,8 @@ impl Simulator {
             .run(event.process, &mut Table::Known(&self.table))
     }
 
-    /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that
-    /// was not started before.
+    /// Lets a thread make a step in such an execution. Returns false if it starts a thread that was
+    /// not started before.
     pub fn step_alone(&self, process: ProcessId) -> bool {
         self.inner(|inner| inner.begin_step(process, &[]));
         self.stage.run(process, &mut Table::Known(&self.table))
@@ -368,8 +373,8 @@ impl Stage {
         coroutines[process.index()] = Some(coroutine);
     }
 
-    /// Runs a thread up to its next operation. Returns false if it starts a thread that
-    /// has no number.
+    /// Runs a thread up to its next operation. Returns false if it starts a thread that is not in a
+    /// [`Table::Known`].
     pub fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
         loop {
             let coroutine = self.coroutines.borrow_mut()[process.index()].take();
@@ -491,7 +496,7 @@ impl Stage {
             let inner = self.world.inner.borrow();
             std::thread::panicking() && inner.unwinding == 0 && !inner.real_panic
         };
-        // Under a memory model nothing determines what the remaining accesses would return.
+        // Under a memory model the engine alone could say what the remaining accesses return.
         if !search_failed && self.world.memory.is_none() {
             self.follow(true);
             self.finish(table);
@@ -583,7 +588,8 @@ impl Execution for Simulator {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.complete(event);
         }
-        // Trying a loop invalidates the coroutines, but not what they have shown.
+        // Trying a loop moves the coroutines away from this execution, but the facts that the
+        // execution has shown stay valid.
         let tried = self.searching && self.try_loops();
         {
             let inner = self.stage.world.inner.borrow();

@@ -1,31 +1,32 @@
 //! Threads that spin: `yield_now` and `spin_loop` in a loop, and waits that time out.
 //!
 //! A loop that waits for another thread has runs of every length if the scheduler never runs the
-//! other thread. Real schedulers are fair, so the exploration must be fair too. There is no paper;
-//! the idea is the *await* of GenMC and Nidhugg, recognised while the program runs:
+//! other thread. Real schedulers are fair, so the exploration must be fair too. No paper describes
+//! this method. Its idea is the *await* of GenMC and Nidhugg, but here loops are recognised while
+//! the program runs:
 //!
-//! A thread that yields declares that it can only read again what it has read. If it has changed
-//! nothing visible to other threads since its last yield, it *spins*: it is suspended until another
-//! thread changes something that it has read. (Writing the value that was there already is not a
-//! change; nor is a failed `compare_exchange` or `try_lock`, or locking a mutex only to read.) If
-//! no other thread can make a step, one spinning thread may read again: the one that has done so
-//! least often. After [`MAX_FUTILE_ROUNDS`] such rounds in a row it is taken to spin for ever, and
-//! the run is a deadlock.
+//! A *round* is what a thread does between two of its yields. If the thread has changed nothing
+//! visible to other threads in a round, the round is *futile*, and the thread *spins*: it is
+//! suspended until another thread changes something that the round has read. (These are not
+//! changes: writing the value that was there already, a failed `compare_exchange` or `try_lock`,
+//! and locking a mutex only to read.) If only spinning threads are left, one of them is *released*,
+//! which means that it makes another round although nothing has changed: the one that has been
+//! released least often. A thread that has been released for [`MAX_FUTILE_ROUNDS`] rounds in a row
+//! is taken to spin for ever, and the run is a deadlock.
 //!
-//! A wait that times out is a yield too, but the first [`FREE_TIMEOUTS`] in a row do not suspend
-//! the thread: both outcomes of each are explored.
+//! A wait that times out is a yield, too. But the first [`FREE_TIMEOUTS`] timeouts in a row do not
+//! suspend the thread, and for each of these waits both outcomes are explored.
 //!
-//! Why this is sound: a round that changes nothing and reads what the round before it read repeats
-//! that round, unless the thread counts its rounds or has another reason of its own to behave
-//! differently each time. So a run with such rounds shows nothing that the run without them does
-//! not show. This does not hold for a loop that counts its rounds: loops.rs finds those.
+//! Why this is sound: a futile round that reads the same values as the round before it does the
+//! same as that round, unless the thread counts its rounds. So a run without the repeated rounds
+//! shows everything that the run with them shows. loops.rs finds the loops that count their rounds.
 //!
-//! To be suspended takes two steps. In the first, the thread reads all watched cells again and
+//! A thread is suspended in two steps. In the first, it reads all cells of the round again and
 //! enlists as a waiter of each. This step races with writes, as every read does. In the second, the
-//! thread waits for its token. If it watches several cells, any of several writes can wake it. Each
-//! of these writes also writes a cell of the thread, its *arbiter*, so they conflict and an
-//! explorer tries each of them first. A thread that is released because no other thread can make a
-//! step happens after everything, as if it had joined all other threads.
+//! thread waits for its token (world.rs). If it watches several cells, any of several writes can
+//! wake it. Each of these writes also writes a cell of the thread, its *arbiter*. So the writes
+//! conflict, and an explorer tries each of them as the first. The step of a released thread happens
+//! after all earlier steps, as if the thread had joined all other threads.
 
 use std::cmp::Reverse;
 
@@ -33,16 +34,16 @@ use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
-/// A thread that makes this many futile rounds while no other thread can make a step is taken to
-/// spin for ever. A loop that is known to give up later may make more.
+/// A thread that is released this many times in a row is taken to spin for ever. A loop that is
+/// known to give up later (loops.rs) may make more rounds.
 const MAX_FUTILE_ROUNDS: u32 = 200;
 /// Number of waits in a row that may time out although nothing has changed.
 const FREE_TIMEOUTS: u32 = 2;
 /// A round that reads more cells than this is not considered a round of a spin loop.
 const MOST_WATCHED: usize = 32;
 
-/// A cell that a thread has read: `what` says whether it has read the content or the state, and
-/// `seen` is the number of changes at that time.
+/// A cell that a thread has read in this round. `what` says whether it has read the content or the
+/// state (a bit of `wakes`), and `seen` is the number of changes of this part when it was read.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     cell: u32,
@@ -56,12 +57,11 @@ pub(crate) struct Spin {
     watched: Vec<Watched>,
     /// Whether it has changed something, or was woken.
     progress: bool,
-    /// Number of the current wait; waiter entries with another number are stale.
+    /// Index of the current wait. A [`Waiter`](crate::world::Waiter) with another index is stale.
     pub round: u32,
     /// Number of futile rounds in a row.
     futile: u32,
-    /// Number of rounds in a row in which it was released because no other thread
-    /// could make a step.
+    /// Number of rounds in a row for which it was released.
     released: u32,
     /// Number of timed waits in a row that have timed out.
     timed_out: u32,
@@ -127,7 +127,7 @@ impl Spin {
 }
 
 impl Inner {
-    /// Whether only spinning threads can continue, and it is the turn of this one.
+    /// Whether only spinning threads are left, and this one is released next.
     pub fn is_released(&self, process: ProcessId) -> bool {
         let mut first = None;
         for (number, thread) in self.threads.iter().enumerate() {
@@ -175,7 +175,7 @@ impl Inner {
         let thread = self.current.0;
         let watched = std::mem::take(&mut self.me().spin.watched);
         for w in &watched {
-            // Waiting for two kinds of change of one cell is a single wait.
+            // A thread that has read content and state of one cell has a single entry there.
             let waiters = &mut self.cells[w.cell as usize].waiters;
             let known = waiters.iter_mut().find(|known| known.thread == thread);
             match known {
@@ -228,8 +228,8 @@ impl World {
         }
     }
 
-    /// Whether the current thread has timed out too often in rounds that changed nothing. If not, a
-    /// new round begins.
+    /// Whether the current thread has timed out too often in futile rounds. If not, a new round
+    /// begins.
     fn timed_out_too_often(&self, place: Place) -> bool {
         let mut inner = self.inner.borrow_mut();
         let free = FREE_TIMEOUTS.max(inner.loops.rounds(place));
@@ -243,7 +243,7 @@ impl World {
     }
 
     /// Begins a wait that may time out. The thread is suspended if it has timed out too often in
-    /// rounds that changed nothing.
+    /// futile rounds.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
         if self.memory.is_some() {
             return self.end_round(verb, place);
@@ -254,7 +254,8 @@ impl World {
         }
     }
 
-    /// Suspends a spinning thread. `also` is a cell with which it is already enlisted.
+    /// Suspends a spinning thread. `also` is a cell with which it is already enlisted and whose
+    /// change wakes it, too.
     fn suspend_until_change(&self, also: Option<u32>, verb: &'static str, place: Place) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -296,8 +297,7 @@ impl World {
         }
     }
 
-    /// Suspends the current thread until it has its token, or until no other thread can make a step
-    /// and it is its turn.
+    /// Suspends the current thread until it has its token or is released.
     fn suspend_until_token(&self, token: u32, what: (&'static str, &'static str), place: Place) {
         self.turn(Pending {
             until: Until::Spin,

@@ -1,10 +1,10 @@
 //! Spurious events that std allows: a thread wakes although nothing woke it, and
 //! `compare_exchange_weak` fails although the value is as expected.
 //!
-//! Correct code tolerates them, and exploring them costs executions, so they are off by default.
-//! The settings limit how many each thread may meet in one execution; otherwise a loop that waits
-//! again would never end. Whether such an event happens is a choice of its own. An exchange that
-//! would fail anyway has no such choice.
+//! Correct code tolerates these events, and exploring them costs executions, so they are off by
+//! default. The settings limit how many of them each thread may meet in one execution; otherwise a
+//! loop that waits again would never end. Whether such an event happens is a choice that the search
+//! explores. An exchange that fails because of the value has no such choice.
 
 use crate::world::{Pending, Place, World};
 
@@ -19,7 +19,7 @@ pub(crate) enum Spurious {
     Failure,
 }
 
-/// The limit for each kind, and which kinds were possible.
+/// The limit for each kind, and whether the program could have met an event of this kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpuriousEvents {
     pub most: [u32; 3],
@@ -27,7 +27,7 @@ pub(crate) struct SpuriousEvents {
 }
 
 impl SpuriousEvents {
-    /// Names the kinds that were possible and not explored.
+    /// Names the kinds that the program could have met and that are off; `None` if there are none.
     pub fn left_out(&self) -> Option<String> {
         let names = [
             "wake-ups (spurious_wakes)",
@@ -45,14 +45,14 @@ impl SpuriousEvents {
 const SETTINGS: [&str; 3] = ["wakes", "polls", "failures"];
 
 impl SpuriousEvents {
-    /// Returns the settings that a replay of this program needs, as in `failures=1`.
+    /// Returns the limits that a replay of this program must state, as in `failures=1`.
     pub fn settings(&self) -> impl Iterator<Item = String> {
         let all = SETTINGS.iter().zip(self.most).zip(self.possible);
         all.filter(|&((_, most), possible)| possible && most > 0)
             .map(|((name, most), _)| format!("{name}={most}"))
     }
 
-    /// Applies a setting of a replay. Returns false if this is not a setting.
+    /// Applies a limit that a replay states. Returns false if the name is not that of a limit.
     pub fn give(&mut self, name: &str, value: &str) -> bool {
         let kind = SETTINGS.iter().position(|known| *known == name);
         let (Some(kind), Ok(most)) = (kind, value.parse()) else {
@@ -81,8 +81,8 @@ impl World {
         inner.me().spin.progress();
     }
 
-    /// Whether the current step, a `compare_exchange_weak` that could succeed, fails spuriously, in
-    /// interleavings.
+    /// Chooses whether the current step, a `compare_exchange_weak` that could succeed, fails
+    /// spuriously. For interleavings.
     pub fn fails_spuriously(&self) -> bool {
         let kind = Spurious::Failure;
         let fails = self.may_happen(kind) && self.inner.borrow_mut().outcome(0, 2) == 1;
@@ -93,7 +93,8 @@ impl World {
         fails
     }
 
-    /// Whether a spurious event of this kind happens to the current thread.
+    /// Chooses whether a spurious event of this kind happens to the current thread; false if its
+    /// limit is reached.
     pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
         if !self.may_happen(kind) {
             return false;

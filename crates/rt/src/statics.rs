@@ -1,21 +1,22 @@
 //! Statics in models: each model has its own copy, which every execution resets.
 //!
 //! A static outlives executions, and tests that run at the same time share it. So a thread of a
-//! model never uses a static itself. Its model has a *twin* of the static, made from its content
-//! when the model first uses it, and kept by the model's world. Threads outside models use the
-//! static, and do not see what models do.
+//! model never uses the static itself, but a *twin* of it. The model makes the twin from the static
+//! when it first uses the static, and keeps it in its world. Threads outside models use the static,
+//! and do not see what models do.
 //!
-//! - For an object without content (`Condvar`, `Barrier`, `Once`) the twin is a [`Meta`].
+//! - The twin of an object without content (`Condvar`, `Barrier`, `Once`) is only a [`Meta`], the
+//!   link to the state of the object in an execution.
 //! - An atomic or a `OnceLock` has one twin in a model, which every execution resets to its
 //!   first value. A reference to the value of a `OnceLock` may outlive the model, so twins are
 //!   never freed.
-//! - The content of a lock can be anything. The compiler computes the value of a static, so it owns
-//!   no memory. As long as the static has not been used, a copy of its bytes is as good as the
-//!   original. So a lock gets a twin in every execution, a copy of its bytes. The twin of the
-//!   previous execution is dropped, unless it is still held. A static lock that has been used
-//!   outside a model is refused if its content has a destructor.
+//! - The content of a lock can be anything. But the compiler computes the initial value of a
+//!   static, so this value owns no memory, and as long as the static has not been used, a copy of
+//!   its bytes is as good as the original. So a lock gets a new twin in every execution, a copy of
+//!   its bytes. The twin of the previous execution is dropped, unless a guard still holds it. A
+//!   static lock that has been used outside a model is refused if its content has a destructor.
 //!
-//! An object is a static if it lies in a segment that was loaded with the program.
+//! An object counts as a static if it lies in a memory segment that was loaded with the program.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::RefCell;
@@ -30,7 +31,7 @@ use crate::world::{World, entered};
 
 /// The copy of a static in a model.
 struct Twin {
-    /// The epoch of its execution.
+    /// The epoch of the execution that it was made for.
     epoch: u64,
     at: *mut u8,
     /// Drops the twin; `None` if the twin serves all executions of the model.
@@ -67,7 +68,7 @@ impl Meta {
     }
 }
 
-/// Whether an address lies in data that was loaded with the program; true if that is unknown.
+/// Whether an address lies in memory that was loaded with the program; true if that is unknown.
 pub(crate) fn is_loaded(address: usize) -> bool {
     let segments = SEGMENTS.get_or_init(segments);
     let mut loaded = segments.loaded.iter();

@@ -3,8 +3,10 @@
 //! std's counts order these destructors after everything that other threads did with their
 //! references, but the clocks and memory models do not see these counts. The stack shows what runs
 //! a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built
-//! on std's, but its counts are tracked. So each thread counts the running destructors of our own
-//! `Arc`s, and a destructor of std's `Arc` is running if the stack shows more of them than that.
+//! on std's, so it calls `drop_slow`, too, but its counts are tracked. So each thread counts the
+//! running destructors that our own `Arc`s have called. If the stack shows more frames of
+//! `drop_slow` than that, the code under test uses std's `Arc` itself, and that `Arc` has called a
+//! destructor.
 //!
 //! The symbols of a stack are looked up once for each sequence of return addresses. In a program
 //! without symbols (`strip = true`), no destructor is recognised.
@@ -16,8 +18,8 @@ use rustc_hash::FxHashMap;
 use crate::names::Meta;
 use crate::world::{Inner, world};
 
-/// The stacks that were seen, by their return addresses, each with the number of `drop_slow`
-/// frames, which includes those of our own `Arc`s.
+/// The stacks that were seen: for each sequence of return addresses, the number of `drop_slow`
+/// frames, including those of our own `Arc`s.
 #[derive(Default)]
 pub(crate) struct KnownStacks(FxHashMap<Box<[usize]>, u32>);
 
@@ -42,7 +44,7 @@ impl Drop for SeenDestructor {
 }
 
 impl Inner {
-    /// Whether the last reference of an `Arc` of std's runs the current destructor.
+    /// Whether a destructor is running that the last reference of std's `Arc` has called.
     #[cold]
     pub fn is_in_unseen_destructor(&mut self) -> bool {
         // The caller's borrow keeps the allocator from recording blocks meanwhile (heap.rs).
@@ -71,7 +73,8 @@ impl Inner {
     }
 }
 
-/// Returns the number of destructors on the stack that an `Arc` runs.
+/// Returns the number of running destructors that an `Arc` has called, according to the symbols of
+/// the stack.
 fn count_destructors() -> u32 {
     let stack = Backtrace::force_capture().to_string();
     let frames = stack.lines();
@@ -132,7 +135,7 @@ fn return_addresses(base: usize) -> Option<Vec<usize>> {
     Some(trace.addresses)
 }
 
-/// Elsewhere there is no such interface, and the symbols are looked up each time.
+/// On other platforms there is no such interface, and the symbols are looked up each time.
 #[cfg(not(unix))]
 fn return_addresses(_base: usize) -> Option<Vec<usize>> {
     None

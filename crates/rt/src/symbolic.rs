@@ -30,10 +30,10 @@ pub trait Integer: Scalar {}
 /// A value that may be unknown: the result of [`input`], or computed from one. It can be copied,
 /// sent and shared like a number.
 ///
-/// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow
-///   or divide by zero, as Rust does with overflow checks, whatever the profile. This is a
-///   branch, taken for the inputs that cause it. `wrapping_…` does not branch; `checked_…`
-///   branches on its result.
+/// - **Arithmetic** is recorded. `+`, `-`, `*`, `/`, `%` and unary `-` panic when they overflow or
+///   divide by zero, as Rust does with overflow checks, whatever the profile. This is a branch:
+///   both the overflow and the result are explored, if inputs lead to them. `wrapping_…` does not
+///   branch; `checked_…` branches on its result.
 /// - **Comparisons** (`==`, `<`, `cmp`, `max`, …) return a `bool`: a branch for each side that some
 ///   input takes.
 /// - **[`value`](Self::value)** returns a plain number where one is needed: an index, a value to
@@ -64,7 +64,7 @@ pub struct Symbolic<T> {
 #[derive(Clone, Copy)]
 enum Value {
     Known(i64),
-    /// A term of the model with this number.
+    /// A term, and the number of the model that it belongs to.
     Term(Term, u32),
 }
 
@@ -123,7 +123,7 @@ fn ask<T: Scalar>(
     }
 }
 
-/// Returns the number that tells the terms of this model from those of other models.
+/// Returns the number of this model, by which its terms are told from those of other models.
 fn number(world: &World) -> u32 {
     world.inner.borrow().unknowns.number
 }
@@ -175,7 +175,7 @@ impl<T> Symbolic<T> {
 }
 
 impl Symbolic<bool> {
-    /// Branches on the truth of the value.
+    /// Returns whether the value is true. If it is unknown, this is a branch.
     fn decide(self) -> bool {
         match self.value {
             Known(bits) => bits != 0,
@@ -274,12 +274,12 @@ macro_rules! methods {
     ($($wrapping:ident $checked:ident $operation:ident),*) => {
         impl<T: Integer> Symbolic<T> {
             $(
-                /// Returns the result, wrapped around on overflow. No branch.
+                /// Returns the result, wrapped around on overflow. This is not a branch.
                 pub fn $wrapping(self, other: impl Into<Self>) -> Self {
                     self.operate(Operation::$operation, other.into()).0
                 }
 
-                /// Returns the result, unless it overflows: a branch.
+                /// Returns the result; `None` if it overflows. This is a branch.
                 pub fn $checked(self, other: impl Into<Self>) -> Option<Self> {
                     self.checked(Operation::$operation, other.into())
                 }
@@ -291,12 +291,14 @@ macro_rules! methods {
 methods! { wrapping_add checked_add Add, wrapping_sub checked_sub Sub, wrapping_mul checked_mul Mul }
 
 impl<T: Integer> Symbolic<T> {
-    /// Returns the quotient, if it exists and does not overflow: a branch.
+    /// Returns the quotient; `None` if the divisor is 0 or the quotient overflows. This is a
+    /// branch.
     pub fn checked_div(self, other: impl Into<Self>) -> Option<Self> {
         self.checked(Operation::Div, other.into())
     }
 
-    /// Returns the remainder, if it exists: a branch.
+    /// Returns the remainder; `None` if the divisor is 0 or the division overflows. This is a
+    /// branch.
     pub fn checked_rem(self, other: impl Into<Self>) -> Option<Self> {
         self.checked(Operation::Rem, other.into())
     }

@@ -160,7 +160,7 @@ pub fn yield_now() {
     }
 }
 
-/// Sleeps. In a model no time passes, and this equals `yield_now`.
+/// Sleeps. In a model no time passes, and this does the same as `yield_now`.
 #[track_caller]
 pub fn sleep(duration: Duration) {
     match world() {
@@ -198,8 +198,8 @@ impl World {
 }
 
 impl<T> ModelThread<T> {
-    /// The function is boxed, so that this is compiled for each type of results instead of for
-    /// each function.
+    /// Starts a thread of a model. The function is boxed, so that this is compiled once for each
+    /// type of results instead of for each function.
     fn start<'a>(
         world: &World,
         f: Box<dyn FnOnce() -> T + 'a>,

@@ -2,11 +2,11 @@
 //! no step for too long, because it loops or because it really blocks (on a lock of std, on input).
 //!
 //! In both cases a signal handler ends the coroutine as if it had returned ([`corosensei::trap`]).
-//! The contents of its stack are leaked, and the test fails. So the failure belongs to one test,
-//! not to the whole process. The handler does this only where it is safe enough: in code of the
-//! program itself or in a system call, and while nothing of the runtime is borrowed. Otherwise an
-//! overflow ends the process with a message, and a thread that takes too long is interrupted again
-//! a little later.
+//! The contents of its stack are leaked, and the test fails; other tests of the process go on. The
+//! handler ends a coroutine only where that is safe enough: while nothing of the runtime's state is
+//! borrowed, and, for a thread that takes too long, in code of the program itself or in a system
+//! call. Elsewhere an overflow ends the process with a message, and a thread that takes too long is
+//! interrupted again a little later.
 //!
 //! A separate real thread watches the models. Each model has a counter, which shows whether a
 //! coroutine is running and whether it is still in the same step.
@@ -23,7 +23,7 @@ pub(crate) enum Trap {
 }
 
 impl Trap {
-    /// Fails the test: the current thread of a model was ended.
+    /// Fails the test, because the current thread of a model was ended.
     pub fn fail(self, world: &World, limit: Duration) -> ! {
         let words = {
             let inner = world.inner.borrow();
@@ -112,7 +112,7 @@ mod signals {
     thread_local! {
         /// The running coroutine.
         static RUNNING: Cell<Option<CoroutineTrapHandler<()>>> = const { Cell::new(None) };
-        /// Why it was ended.
+        /// Why the handler has ended it; `None` if it has not.
         static TRAPPED: Cell<Option<Trap>> = const { Cell::new(None) };
     }
 
@@ -158,7 +158,8 @@ mod signals {
             self.beat();
         }
 
-        /// Announces that the coroutine has returned control. Returns why, if it was ended.
+        /// Announces that the coroutine has returned control. If the handler has ended the
+        /// coroutine, returns why.
         #[inline]
         pub fn leave(&self) -> Option<Trap> {
             self.beat();
@@ -299,8 +300,8 @@ mod signals {
         }
     }
 
-    /// Whether the coroutine can be ended: nothing of the runtime is in use that it
-    /// would leave behind.
+    /// Whether the coroutine can be ended. It cannot while it borrows the state of the runtime,
+    /// which would stay borrowed.
     fn may_end() -> bool {
         let free = world().is_some_and(|world| world.inner.try_borrow_mut().is_ok());
         free && !std::thread::panicking()

@@ -10,12 +10,13 @@
 //! | the inputs of a test execution | `model`, and `values` at the end of a reported run |
 //! | a branch of the symbolic execution tree | an outcome of the step that compares |
 //!
-//! The side that a comparison takes is an outcome of its step, like the value of `choose`, so
-//! explorers need no special case. There is an outcome whenever the term is not constant, even if
-//! only one side is feasible: terms are the same in equivalent runs, while feasibility depends on
-//! all decisions made before. The current values take one side; the solver decides whether the
-//! other one is feasible. A side that it cannot decide is not explored, and the summary says so. A
-//! reported run uses concrete values: then nothing is unknown, and no solver is needed.
+//! A comparison takes one of two *sides*: true or false. This side is an outcome of the comparing
+//! step, like the value of `choose`, so explorers need no special case. There is an outcome
+//! whenever the term is not constant, even if only one side is feasible: terms are the same in
+//! equivalent runs, while feasibility depends on all decisions made before. A *model* gives each
+//! input a value that satisfies the path so far. It shows that one side is feasible; the solver
+//! decides whether the other one is. If the solver cannot decide this, the side is not explored,
+//! and the summary says so. A reported run uses concrete values, so no solver is needed.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -64,7 +65,7 @@ impl Asked {
 /// A decision of a path.
 #[derive(Clone, Copy)]
 struct Fork {
-    /// The condition, or the term whose value was needed.
+    /// The condition that was compared, or the term whose value was needed.
     asked: Term,
     /// The constraint that the decision adds to the path.
     held: Term,
@@ -74,7 +75,7 @@ struct Fork {
 
 /// The inputs of a model, and the path of the current execution.
 pub(crate) struct Unknowns {
-    /// The number of the model: terms of another model mean nothing here.
+    /// Identifies this call of `model`: terms of other calls mean nothing here.
     pub number: u32,
     pub terms: Terms,
     /// The solver; created on first use.
@@ -84,7 +85,7 @@ pub(crate) struct Unknowns {
     /// The decisions of the last execution, up to the point where this one is known to differ.
     /// Their answers are reused.
     forks: Vec<Fork>,
-    /// Values that take this path.
+    /// Values of the inputs that lead to this path, if they have been computed.
     model: Option<Evaluator>,
     /// The inputs of this execution.
     pub asked: Vec<Asked>,
@@ -92,11 +93,12 @@ pub(crate) struct Unknowns {
     counts: Vec<u32>,
     /// The values of inputs by name, if they are fixed; all others are 0.
     pub given: Option<Vec<(String, i64)>>,
-    /// Whether results are compared.
+    /// Whether the results of executions are compared (`assert_deterministic`).
     pub compares: bool,
     /// Whether the code has inputs, so that results are compared for equal inputs only.
     pub compared: bool,
-    /// Whether each outcome of the current step is a decision about inputs.
+    /// For each outcome of the current step, whether it is a decision about inputs (rather than a
+    /// choice).
     pub decisions: Vec<bool>,
     /// Whether the step repeats an earlier run or only finishes an execution: no solver queries.
     pub following: bool,
@@ -106,7 +108,8 @@ pub(crate) struct Unknowns {
     pub deadline: Deadline,
     /// Why the solver gave no answer, if it gave none.
     pub undecided: Option<String>,
-    /// Where values of an input were left out, if any.
+    /// A place where more than [`VALUES`] values were possible, so that some were left out; `None`
+    /// if there is none.
     pub left_out: Option<Place>,
     /// Whether an execution has reached the limit on decisions.
     pub lost: bool,
@@ -174,7 +177,8 @@ impl Unknowns {
         solver.check(&mut self.terms, path)
     }
 
-    /// Returns values that take the path and satisfy the condition, if the solver finds any.
+    /// Returns values of the inputs that lead to this path and satisfy the condition, if the solver
+    /// finds any.
     pub fn possible(&mut self, condition: Term) -> Option<Evaluator> {
         if let Some(truth) = self.terms.truth(condition)
             && !truth
@@ -239,7 +243,7 @@ impl Unknowns {
         path
     }
 
-    /// Returns inputs that take both paths, if there are any.
+    /// Returns values of the inputs that satisfy both paths, if there are any.
     pub fn common(&mut self, one: &[Term], other: &[Term]) -> Option<Vec<(String, i64)>> {
         match self.check(&[one, other].concat()) {
             Answer::Sat(model) => {
@@ -255,8 +259,8 @@ impl Unknowns {
         }
     }
 
-    /// Gives all inputs of the execution values that take its path. Returns false if the
-    /// solver finds none.
+    /// Gives all inputs of the execution values that lead to its path. Returns false if the solver
+    /// finds none.
     pub fn settle(&mut self) -> bool {
         // The finding must be reported even if the time of the search is over.
         self.deadline.put_off(REPORT_TIME);
@@ -276,9 +280,9 @@ impl Unknowns {
     }
 }
 
-/// Keys order the values of a sort by when they are tried: 0, 1, 2, … for unsigned sorts, 0,
-/// -1, 1, -2, … for signed ones. A key that would not fit into 64 bits is negative, and its
-/// value is not searched.
+/// The *key* of a value is its position in the order in which the values of a sort are tried: 0, 1,
+/// 2, and so on for unsigned sorts; 0, -1, 1, -2, and so on for signed ones. A key that does not
+/// fit into 64 bits is negative, and its value is not searched for.
 mod key {
     use mazurka_smt::{Sort, Term, Terms};
 
@@ -417,11 +421,12 @@ impl Unknowns {
 }
 
 impl Unknowns {
-    /// Returns the wanted side of a condition if it is feasible, otherwise the least feasible one;
-    /// with it the end of the outcomes, and values that take this side.
+    /// Chooses a side of a condition: the wanted one if it is feasible, otherwise the least
+    /// feasible one. Returns this side, the exclusive end of the range of sides to explore (1 or
+    /// 2), and values of the inputs that lead to this side, if known.
     fn sides(&mut self, sides: [Term; 2], wanted: Option<i64>) -> (i64, i64, Option<Evaluator>) {
-        // The side that the current model takes is feasible. If there is no model, the solver
-        // decides both.
+        // The side to which the current model leads is feasible. If there is no model, the solver
+        // decides about both.
         let easy = self.example(sides[1]);
         let mut models = [None, None];
         let hard = easy.map(|easy| 1 - easy as usize);
@@ -460,8 +465,8 @@ impl Unknowns {
         self.terms.equal(term, value)
     }
 
-    /// Returns the least feasible key from the wanted one on, the end of the outcomes, and values
-    /// that give the term this key.
+    /// Returns the least feasible key that is not below the wanted one, the exclusive end of the
+    /// range of keys to explore, and values of the inputs for which the term has this key.
     pub fn values(
         &mut self,
         term: Term,
@@ -539,7 +544,7 @@ impl Inner {
                 (value, 0, unknowns.model.take())
             }
             given => match (unknowns.before(condition), given) {
-                // The last execution that came here gave the answer.
+                // The last execution made the same decision, so its answer holds again.
                 (Some(before), Some(given)) if given == before.value => (given, before.end, None),
                 (Some(before), Some(1)) if before.end == 2 => (1, 2, None),
                 _ => unknowns.sides(sides, given.or(drawn)),

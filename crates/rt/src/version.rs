@@ -1,9 +1,10 @@
 //! The version at the start of a replay, as in `v1 0 0.0 0`.
 //!
-//! A schedule names the steps that threads make. If an operation gets more steps, or the format of
-//! what follows the schedule changes, an older replay would fail in a confusing way or take another
-//! path. Such a change therefore increments the version. A replay without a version is taken to
-//! have this one, because people also write schedules by hand.
+//! A replay is the text that repeats a failing run: a schedule, which lists the threads in the
+//! order of their steps, and facts and inputs after it. If a change of this crate gives an
+//! operation more steps, or changes the format of a replay, an older replay would fail in a
+//! confusing way or lead to another run. Such a change therefore increments the version. A replay
+//! without a version is taken to have this one, because people also write schedules by hand.
 
 /// The version of the replays that this crate writes and reads.
 const VERSION: u32 = 1;
@@ -13,7 +14,7 @@ pub(crate) fn with_version(replay: &str) -> String {
     format!("v{VERSION} {replay}").trim_end().to_owned()
 }
 
-/// Takes the version from a replay.
+/// Returns a replay without its version. An error says that the version is not this one.
 pub(crate) fn without_version(replay: &str) -> Result<&str, String> {
     let replay = replay.trim();
     let (first, rest) = replay.split_once(' ').unwrap_or((replay, ""));

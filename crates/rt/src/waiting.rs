@@ -1,4 +1,5 @@
-//! How threads wait in two steps, and how they are woken (see world.rs).
+//! How threads of interleavings wait in two steps (first they enlist with a cell, then they wait
+//! for their token; see world.rs), and how they are woken. Park permits are built on this.
 
 use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
@@ -103,7 +104,7 @@ impl Inner {
         me.spin.progress();
     }
 
-    /// Claims the tokens of the threads that a change of this cell may wake.
+    /// Claims the tokens of the threads that these changes of the cell may wake.
     #[inline]
     pub fn claim_waiters(&self, cell: u32, wakes: u8, by: ProcessId, into: &mut Claims) {
         for waiter in &self.cells[cell as usize].waiters {
@@ -118,7 +119,7 @@ impl Inner {
                 into.push(Access::new(AccessKind::Release, thread.cells[TOKEN]));
             }
         }
-        // Claims must not depend on the order in which the waiters enlisted.
+        // The order of the claims must not depend on the order in which the waiters enlisted.
         if into.len() > 2 {
             into[1..].sort_unstable();
         }
@@ -146,7 +147,7 @@ impl Inner {
         waiters.retain(|waiter| waiter.thread != thread);
     }
 
-    /// Gives a thread its token, unless the entry is stale.
+    /// Gives the thread of this entry its token, unless the entry is stale.
     fn wake(&mut self, waiter: Waiter) {
         let thread = &mut self.threads[waiter.thread as usize];
         if waiter.round != thread.spin.round {
@@ -177,7 +178,8 @@ impl Inner {
         self.cells[cell as usize].waiters = waiters;
     }
 
-    /// Wakes one of the threads that wait for these changes; which one is a choice.
+    /// Wakes one of the threads that wait for these changes of a cell; which one is a choice.
+    /// Returns it, if there is one.
     pub fn wake_one(&mut self, cell: u32, wakes: u8) -> Option<ProcessId> {
         let waiters = &self.cells[cell as usize].waiters;
         let waits = |waiter: &&Waiter| waiter.wakes & wakes != 0;

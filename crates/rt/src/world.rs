@@ -4,7 +4,10 @@
 //! ([`World::turn`]) and is suspended. When resumed, it performs the operation and runs to the next
 //! announcement. So a step is one operation and the local work after it. Everything here belongs to
 //! one execution. Some of it is kept for the next execution because making it again would cost
-//! more; the number of the execution (`epoch`) shows which entries are current.
+//! more; the `epoch`, which identifies the execution, shows which entries are current.
+//!
+//! A *cell* is the index of a shared object in one execution. The accesses of events refer to
+//! cells, and [`CellState`] is the state of the object.
 //!
 //! A thread waits in one of three ways, none of which needs a guard:
 //! - a mutex is a lock of its own ([`Until::Lock`]);
@@ -12,7 +15,7 @@
 //! - every other wait is two steps. The thread first *enlists* with the cell it waits for, which is
 //!   an ordinary access to the cell. Then it waits for its *token* ([`Until::Token`]), a lock that
 //!   only this thread takes and that the waking thread releases. The second step races with
-//!   nothing, since it can only follow the step that released the token; all races are between
+//!   nothing, since it can only come after the step that released the token. All races are between
 //!   enlisting and waking.
 //!
 //! Only `RwLock`, which several threads may hold, needs guarded steps ([`Until::Read`],
@@ -72,13 +75,13 @@ pub(crate) enum Until {
     Spin,
     /// The end of a thread.
     Ended(ProcessId),
-    /// A flag: the message has arrived, or will never arrive.
+    /// The flag of a message of a channel is set: the message has arrived, or will never arrive.
     Flag(u32),
     /// No writer holds the `RwLock`.
     Read(u32),
     /// No reader and no writer holds the `RwLock`.
     Write(u32),
-    /// A fair lock can grant this wish (fair.rs).
+    /// A fair lock can be taken in this mode (fair.rs).
     Fair(u32, LockMode),
 }
 
@@ -109,12 +112,14 @@ pub(crate) struct Pending {
     /// The changes of the first cell that the operation may make; it may wake threads that
     /// wait for them.
     pub wakes: u8,
+    /// What the thread waits for before it can perform the operation.
     pub until: Until,
     /// Whether the operation reads again every cell in `Spin::watched`.
     pub watches: bool,
     /// The channel whose next message flag the operation may set by sending.
     pub sends: Option<u32>,
-    /// The channel whose last sender the operation may drop, which sets the same flag.
+    /// The channel whose last sender the operation may drop, which sets the flag of its next
+    /// message.
     pub drops: Option<u32>,
     /// The type of the object and the operation, for reports.
     pub what: (&'static str, &'static str),
@@ -163,7 +168,7 @@ impl Pending {
     }
 }
 
-/// The stage of a thread's life.
+/// Whether a thread has started, and how it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Unborn,
@@ -171,7 +176,7 @@ pub(crate) enum Life {
     Ended,
     /// The main thread has panicked.
     Failed,
-    /// It has stopped for good, and keeps what it holds.
+    /// The thread has stopped for good and keeps what it holds (progress.rs).
     Stopped,
     /// The thread has made more decisions about inputs than `max_decisions` allows, and is stopped.
     #[cfg(feature = "symbolic")]
@@ -184,6 +189,7 @@ pub(crate) struct ThreadState {
     pub pending: Pending,
     /// Suspends the coroutine of this thread.
     pub yielder: *const Yielder<(), Request>,
+    /// Number of its steps.
     pub steps: u32,
     /// Number of threads that it has started.
     pub children: u32,
@@ -193,8 +199,8 @@ pub(crate) struct ThreadState {
     pub token: bool,
     /// Whether a notification, rather than another change, gave it the token.
     pub notified: bool,
-    /// Its cells, by the constants below: the token, the arbiter that possible wakers compete for,
-    /// the park permit, and its end. They are the same in every execution.
+    /// Its cells, at the indices `TOKEN`, `ARBITER` (which possible wakers write, see spin.rs),
+    /// `PERMIT` (of `park`) and `END`. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
     /// Number of spurious events that it has met, by kind.
@@ -203,9 +209,10 @@ pub(crate) struct ThreadState {
     pub started: Place,
     /// Whether it has panicked and no other thread has joined it since.
     pub panicked: bool,
-    /// Whether it is unwinding, as far as is known.
+    /// Whether it is unwinding, as recorded by the panic hook and the end of the thread (see
+    /// `is_unwinding`).
     pub unwinding: bool,
-    /// Index of its last panic in `Inner::failures`.
+    /// Index of its last panic in `Inner::failures`, if it has panicked.
     pub failure: Option<u32>,
     /// Index of the panic of the last thread that it has joined, if that one panicked.
     pub learned: Option<u32>,
@@ -214,7 +221,8 @@ pub(crate) struct ThreadState {
     pub leaving: bool,
     /// Its own time in `EngineState::spawn_join_clock` when it ended.
     pub ended: u32,
-    /// The `Arc` whose value it destroys, if another thread might have destroyed it instead.
+    /// The address of the `Arc` whose value it destroys, if in another order of drops another
+    /// thread would have destroyed the value.
     pub destroys: Option<usize>,
     /// Number of the running destructors that our own `Arc` has called (std_arc.rs).
     pub seen_destructors: u32,
@@ -222,7 +230,8 @@ pub(crate) struct ThreadState {
     pub stack: (usize, usize),
     /// Its requests to the graph engine, under a memory model, and its clock of spawn and join.
     pub engine: EngineState,
-    /// Set if it may stop for good at any step: the place that requires this.
+    /// Set if it may stop for good at any step (progress.rs): the place of the call that requires
+    /// this.
     pub stops: Option<Place>,
 }
 
@@ -236,18 +245,18 @@ pub(crate) const END: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiter {
     pub thread: u32,
-    /// The wait of the thread that this entry belongs to. If the thread has started a later wait,
-    /// the entry is stale.
+    /// The index (`Spin::round`) of the wait that this entry belongs to. If the thread has started
+    /// a later wait, the entry is stale.
     pub round: u32,
     pub wakes: u8,
-    /// Whether the thread waits for other cells too.
+    /// Whether the thread waits for changes of other cells, too.
     pub several: bool,
 }
 
 /// The scheduler's view of a shared object.
 ///
-/// A cell is the number of an object in one execution (names.rs); accesses of events refer to
-/// cells. The kind of the object decides which fields are in use.
+/// The cell of the object is the index of its state in `Inner::cells`; names.rs explains how
+/// objects get their cells. The kind of the object decides which fields are in use.
 #[derive(Default)]
 pub(crate) struct CellState {
     /// The thread that holds it as a lock, and where the thread took it.
@@ -257,7 +266,7 @@ pub(crate) struct CellState {
     /// A flag and a number, whose meaning depends on the kind of the object.
     pub flag: u8,
     pub count: u32,
-    /// Number of changes of its content and of its state.
+    /// Number of changes of its content, and of its state (for a lock: whether it is held).
     pub changes: [u32; 2],
     pub waiters: Vec<Waiter>,
     /// The registry that a thread must write before it first uses this object, if there is one.
@@ -277,7 +286,7 @@ pub(crate) struct CellState {
 /// The effects of the current step so far.
 #[derive(Default)]
 pub(crate) struct StepEffects {
-    /// The prescribed values of its choices, in order.
+    /// The values that its choices must take, in order, as far as they are prescribed.
     pub wanted: Vec<i64>,
     /// The choices that it has made.
     pub outcomes: Vec<Outcome>,
@@ -292,7 +301,7 @@ pub(crate) struct StepEffects {
     pub races_with: Option<ProcessId>,
     /// What happened, in words, if steps are recorded.
     pub notes: Vec<String>,
-    /// The operation that was announced.
+    /// The operation that the step performs, as it was announced.
     pub made: Option<Pending>,
     /// The panic that ended the step.
     pub panic: Option<Failure>,
@@ -307,14 +316,17 @@ pub(crate) struct Failure {
 
 /// The state of an execution, without its coroutines.
 pub(crate) struct Inner {
-    /// The number of the execution.
+    /// Identifies the execution; greater than that of every earlier execution.
     pub epoch: u64,
     pub current: ProcessId,
-    /// Whether a step is being made; false while the program starts.
+    /// Whether the steps of the execution have begun; false while the threads run to their first
+    /// operations.
     pub in_step: bool,
     pub threads: Vec<ThreadState>,
+    /// Number of threads that have started and not ended.
     pub alive: usize,
-    /// The number of steps that are left, if the execution is abandoned.
+    /// If the execution is abandoned and its threads are unwound, the number of steps that are left
+    /// for this; otherwise `None`.
     pub given_up: Option<u32>,
     /// Number of threads that are unwinding.
     pub unwinding: usize,
@@ -327,7 +339,7 @@ pub(crate) struct Inner {
     pub clocks: Clocks,
     /// The failures met so far, without repetition.
     pub failures: Vec<Failure>,
-    /// Whether the run has shown something that the search must know from the start.
+    /// Whether the run has shown a fact that the search must know from its start (facts.rs).
     pub restart: bool,
     /// Whether the end of a thread is a step, because the program uses `is_finished`.
     pub watched_ends: bool,
@@ -344,13 +356,13 @@ pub(crate) struct Inner {
     pub refused: Option<String>,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
-    /// Whether an object has been used, in any execution.
+    /// Whether a thread has used a shared object of this crate, in any execution.
     pub shared: bool,
     /// Whether a spinning thread runs alone, to find out whether it gives up (loops.rs).
     pub probing: bool,
     /// The source of random choices, if schedules are random.
     pub random_choices: Option<Random>,
-    /// Number of futile rounds that a thread may spin before it is suspended.
+    /// Number of futile rounds (spin.rs) that a thread may make before it is suspended.
     pub spins: u32,
     pub loops: Loops,
     pub spurious: SpuriousEvents,
@@ -404,7 +416,8 @@ pub(crate) fn entered<R>(world: *const World, run: impl FnOnce() -> R) -> R {
 }
 
 impl World {
-    /// Returns the cell of an object. Naming the object may take a step.
+    /// Returns the cell of an object. If the object has no name yet, naming it may take a step
+    /// (names.rs).
     #[inline]
     pub fn cell(&self, meta: &Meta, kind: &'static str) -> u32 {
         let meta = self.here(meta);
@@ -485,7 +498,8 @@ impl World {
         }
     }
 
-    /// Performs an operation of the current thread without suspending it.
+    /// Announces and performs an operation of the current thread without suspending it, as a part
+    /// of the current step.
     #[inline]
     pub fn step_on(&self, pending: Pending) {
         self.announce(pending);
@@ -658,7 +672,7 @@ impl Inner {
         }
     }
 
-    /// Makes a choice in the current step.
+    /// Makes a choice in the current step: returns a number from `start` to `end - 1`.
     pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
         let drawn = self.random_choices.as_mut().map(|random| {
             let width = (end - start) as u64;
@@ -670,7 +684,7 @@ impl Inner {
         value
     }
 
-    /// Returns the number of a failure; equal failures share one.
+    /// Returns the index of a failure in `failures`; equal failures share one.
     pub fn failure(&mut self, failure: Failure) -> u32 {
         let known = self.failures.iter().position(|known| *known == failure);
         known.unwrap_or_else(|| {

@@ -1,12 +1,13 @@
-//! `Send`, `Sync`, `Unpin`, `UnwindSafe` and `RefUnwindSafe` of every type are those of std's
-//! counterpart, whatever it contains.
+//! Every type has the traits `Send`, `Sync`, `Unpin`, `UnwindSafe` and `RefUnwindSafe` for exactly
+//! the contents for which std's counterpart has them.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
-/// Whether a type has a trait: an inherent constant takes precedence over that of a trait.
+/// Whether a type has a trait. This works because an inherent constant, which exists only for types
+/// with the trait, takes precedence over a constant of a trait.
 macro_rules! has {
     ($t:ty: $bound:path) => {{
         #[allow(dead_code)]
@@ -37,7 +38,8 @@ macro_rules! traits {
     };
 }
 
-/// Contents for the types: with all traits, not `Sync`, not `Send`, neither, not `UnwindSafe`.
+/// Contents for the types: one with all these traits, one without `Sync`, one without `Send`, one
+/// without both, and one without `UnwindSafe`.
 type All = u32;
 type NotSync = Cell<u32>;
 type NotSend = std::sync::MutexGuard<'static, u32>;
@@ -134,7 +136,7 @@ fn traits_are_those_of_std() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The test is meaningful: the traits differ between contents.
+/// Checks that the comparison is meaningful: different contents give different traits.
 #[test]
 fn the_contents_differ() {
     let found = [

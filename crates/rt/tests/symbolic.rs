@@ -1,5 +1,5 @@
-//! Inputs: each way through the comparisons that some input takes is explored once in every really
-//! different execution.
+//! Inputs: in every really different execution, each combination of results of the comparisons that
+//! some input leads to is explored once.
 //!
 //! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features
 //! symbolic --test symbolic`.
@@ -60,7 +60,7 @@ fn ways_through_comparisons() {
     // Two inputs of which only the order matters.
     let found = outcomes(|| input::<u8>() < input::<u8>());
     assert_eq!(found.executions, 2);
-    // Truth values are computed symbolically, and decided once.
+    // Operations on truth values are recorded, and only `value` branches.
     let found = outcomes(|| (!(input::<bool>() & input::<bool>()) ^ true).value());
     assert_eq!(found.executions, 2);
     // A known value stays known.
@@ -410,7 +410,8 @@ fn run(threads: &[Vec<Op>], inputs: [Symbolic<i8>; 2]) -> Seen {
         value: 0.into(),
         log: Vec::new(),
     };
-    // Made at two places: for objects of one place it matters which thread uses which first.
+    // The two are made at two places: for objects of one place, steps of registration would be
+    // added.
     let shared = Arc::new([Mutex::new(cell()), Mutex::new(cell())]);
     let all: Vec<_> = threads
         .iter()
@@ -494,8 +495,8 @@ fn random_op(random: &mut Random) -> Op {
     }
 }
 
-/// The pairs of a trace and a way through the comparisons are those of all concrete inputs, and
-/// each is explored once.
+/// The pairs of a trace and a combination of comparison results are exactly those that concrete
+/// inputs lead to, and each pair is explored once.
 #[test]
 fn random_programs() {
     let programs = std::env::var("MAZURKA_PROGRAMS").ok();

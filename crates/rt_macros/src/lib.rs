@@ -25,9 +25,9 @@ use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 /// }
 /// ```
 ///
-/// The arguments are fields of `Builder`: `time_limit` and `step_limit` in seconds, `memory` as in
-/// `MAZURKA_MEMORY`, flags with or without a value. The function may return a `Result`. If it is
-/// `async`, `future::block_on` runs it.
+/// The arguments are fields of `Builder`: `time_limit` and `step_limit` are numbers of seconds,
+/// `memory` is a name as in `MAZURKA_MEMORY`, and the value `true` of a flag may be left out. The
+/// function may return a `Result`. If it is `async`, `future::block_on` runs it.
 #[proc_macro_attribute]
 pub fn test(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expanded(attribute, item).unwrap_or_else(|message| mistake(&message))
@@ -59,13 +59,13 @@ pub fn clean_pattern(pattern: TokenStream) -> TokenStream {
     tokio::clean(pattern)
 }
 
-/// The syntax of a field's value.
+/// The syntax of the value of an argument.
 enum Kind {
     /// Any expression.
     Plain,
-    /// Any expression; the field is an `Option`.
+    /// Any expression, which is put into `Some`: the field of `Builder` is an `Option`.
     Optional,
-    /// A number of seconds; the field is an `Option`.
+    /// A number of seconds, which becomes `Some` of a `Duration`.
     Seconds,
     /// A memory model.
     Memory,

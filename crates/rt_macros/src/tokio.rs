@@ -5,7 +5,7 @@ use proc_macro::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 /// The runtime that an attribute requests.
 struct RuntimeOptions {
     several_threads: bool,
-    /// The path of the crate.
+    /// The path of the crate that replaces tokio, as the attribute's argument `crate` gives it.
     krate: String,
 }
 

@@ -13,7 +13,7 @@ use crate::scheduler::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Minimum size of a thread's stack.
+    /// Minimum size of a thread's stack in bytes.
     pub stack_size: usize,
     /// Ignored: failures are always printed.
     pub failure_persistence: FailurePersistence,
@@ -58,7 +58,7 @@ impl Default for Config {
     }
 }
 
-/// Where a failing schedule goes. It is always printed, whatever this says.
+/// Where a failing schedule is saved. It is always printed, whatever this says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailurePersistence {
     /// Nowhere.
@@ -72,7 +72,7 @@ pub enum FailurePersistence {
 /// The treatment of an execution that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxSteps {
-    /// It continues up to the limit of `mazurka-rt`; reaching that limit is a failure.
+    /// There is no limit except that of `mazurka-rt`; reaching that one is a failure.
     None,
     /// As with `None`: the number is ignored.
     FailAfter(usize),
@@ -158,7 +158,7 @@ impl PortfolioRunner {
         self.plans.push(scheduler.plan());
     }
 
-    /// Explores a closure with all of them.
+    /// Explores a closure with all searches.
     #[track_caller]
     pub fn run<F>(self, f: F)
     where
@@ -227,8 +227,8 @@ where
     Runner::new(PctScheduler::new(depth, iterations), Config::default()).run(f);
 }
 
-/// Runs a closure under random schedules. This needs no check of its own: every search fails if one
-/// schedule leads to different steps.
+/// Runs a closure under random schedules. A search needs no additional check for uncontrolled
+/// nondeterminism: every search fails if one schedule leads to different steps.
 #[track_caller]
 pub fn check_uncontrolled_nondeterminism<F>(f: F, max_iterations: usize)
 where

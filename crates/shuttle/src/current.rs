@@ -17,6 +17,6 @@ pub fn me() -> TaskId {
     TaskId(thread::current().id())
 }
 
-/// Does nothing: in shuttle it gives a long execution more steps, but the limit is that
-/// of `mazurka-rt`.
+/// Does nothing. In shuttle it allows a long execution more steps; here the limit of `mazurka-rt`
+/// stays in force.
 pub fn reset_step_count() {}

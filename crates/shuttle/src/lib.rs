@@ -28,9 +28,9 @@
 //!   test that asserts their number must be changed. Orderings weaker than `SeqCst` are explored as
 //!   such, whereas shuttle treats them as `SeqCst`.
 //! - [`replay`] takes a schedule of `mazurka-rt`.
-//! - A random number with few possible values is a choice, and all values are explored. One with
-//!   many values can only be drawn, by [`check_random`] and its variants. `rand` has its own
-//!   traits, with the methods of the crate of this name.
+//! - A random number with few possible values is a choice, and all values are explored. A random
+//!   number with many values can only be drawn, by [`check_random`] and its variants. The module
+//!   `rand` has traits of its own, with methods named as in the crate `rand`.
 //! - [`check`] runs one random schedule.
 //! - A panic of a task or thread is a failure if it is never joined; otherwise it
 //!   behaves as in std.

@@ -1,4 +1,5 @@
-//! Random numbers: if there are few values, all are explored.
+//! Random numbers. If a number has few possible values, all of them are explored; otherwise it is
+//! drawn.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -14,7 +15,8 @@ fn below(end: u64) -> u64 {
     if (1..=MAX_EXPLORED).contains(&end) {
         return choose(0..end);
     }
-    // Before its first step a search does not yet know whether it draws choices.
+    // Whether choices are drawn is known only from the first step on, so the choice comes before
+    // this check.
     let high = choose(0..HALF_RANGE) as u64;
     assert!(
         facade::draws(),
@@ -161,7 +163,8 @@ pub trait Rng: RngCore {
         range.sample(self)
     }
 
-    /// Draws a truth value. The probability matters only if it is 0 or 1.
+    /// Draws a truth value. With a probability of 0 or 1 the value is fixed; otherwise both values
+    /// are explored, whatever the probability.
     fn gen_bool(&mut self, p: f64) -> bool {
         match p {
             p if p <= 0.0 => false,

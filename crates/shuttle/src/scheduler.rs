@@ -6,11 +6,12 @@
 pub enum Plan {
     /// Everything, up to this many executions.
     Everything(Option<usize>),
-    /// This many random executions, from a seed.
+    /// The seed, if one was given, and the number of random executions.
     Random(Option<u64>, usize),
-    /// This many random executions, weighted by the remaining steps of threads.
+    /// The same, for random executions that are weighted by the remaining steps of threads.
     Urw(Option<u64>, usize),
-    /// This many executions with random priorities, for bugs of a given depth.
+    /// The seed, if one was given, the depth of the bugs, and the number of executions with random
+    /// priorities.
     Priorities(Option<u64>, usize, usize),
     /// One schedule.
     Replay(String),
@@ -57,7 +58,8 @@ schedulers! {
     RoundRobinScheduler;
     /// Runs one schedule.
     ReplayScheduler;
-    /// Runs the search of another scheduler; every search checks that executions repeat.
+    /// Runs the search of another scheduler. No additional check is needed, because every search
+    /// checks that executions can be repeated.
     UncontrolledNondeterminismCheckScheduler;
 }
 

@@ -146,7 +146,7 @@ fn tasks_are_awaited_and_cancelled() {
         let result = usize::from(joined == Err(future::JoinError::Cancelled));
         tell(10 * result + sum.load(SeqCst));
     });
-    // A task does not wait at `yield_now`.
+    // A task is not cancelled at `yield_now`, because it does not wait there.
     assert_eq!(found, BTreeSet::from([2, 10]));
     let found = seen(|tell| {
         let task = future::spawn_local(async { 7 });

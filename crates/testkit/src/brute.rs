@@ -1,5 +1,5 @@
-//! Brute force: runs every interleaving, one after the other. There is no paper and no reduction;
-//! the explorers are compared with it.
+//! Brute force: runs every interleaving, one after the other, without any reduction. The results of
+//! the explorers are compared with its results.
 
 use mazurka_core::{Event, Execution, ProcessId, Status};
 
@@ -23,7 +23,7 @@ impl Default for Limit {
     }
 }
 
-/// A limit was reached: the program is too large to compare.
+/// A limit of brute force was reached, so the program is too large to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded;
 
@@ -38,7 +38,8 @@ pub enum Visit {
     Leave,
 }
 
-/// Visits every state of every run, depth first, lowest process first.
+/// Visits every state of every run, depth first; of several ready processes the first in the order
+/// of names runs first.
 pub fn every_run<E: Execution>(
     program: &mut E,
     limit: Limit,
@@ -91,8 +92,8 @@ pub(crate) fn with_status<E: Execution>(program: &E, status: Status) -> Vec<Proc
     processes.filter(|&p| program.status(p) == status).collect()
 }
 
-/// Returns the outcomes that follow those of an event in lexicographic order, or none after the
-/// last.
+/// Returns the values of choices that follow those of an event in lexicographic order; `None` if
+/// the event has the last ones.
 pub(crate) fn next_outcomes(event: &Event) -> Option<Vec<i64>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: Vec<i64> = event.outcomes[..=last].iter().map(|o| o.value).collect();

@@ -14,7 +14,8 @@ use crate::record::{Dependence, Summary};
 pub enum Aspect {
     /// The set of traces.
     Traces,
-    /// The number of traces, for engines that name traces in their own way.
+    /// The number of traces, for engines whose fingerprints of traces differ from those of brute
+    /// force.
     TraceCount,
     /// The set of deadlocked traces.
     Deadlocks,
@@ -25,7 +26,7 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    /// All aspects that an engine that counts traces must get right.
+    /// The aspects in which an engine that visits each trace must agree with brute force.
     pub const ALL: &'static [Self] = &[
         Self::Traces,
         Self::Deadlocks,
@@ -75,8 +76,8 @@ pub enum Comparison {
     Agree,
     /// Their results differ, as the text describes.
     Differ(String),
-    /// The program was not compared, for the given reason: it does not load, it is too large, or
-    /// the evaluator cannot run it.
+    /// The program was not compared, for the given reason: it does not load, it has too many
+    /// interleavings, or a value in it exceeds the limits of the machine that runs it.
     Skipped(String),
 }
 

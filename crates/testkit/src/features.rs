@@ -1,5 +1,5 @@
-//! Which features of the language a program uses, and which pairs of features a test run has
-//! covered.
+//! Which features of the language a program uses, and which pairs of features the programs of a
+//! test run have covered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -460,7 +460,7 @@ impl Pairs {
         self.seen.get(&pair).copied().unwrap_or_default()
     }
 
-    /// Returns the pairs that never occurred together in a program with a violation.
+    /// Returns the pairs of features that occurred together in no program with a violation.
     pub fn at_zero(&self) -> Vec<(Feature, Feature)> {
         let all = Feature::ALL.iter();
         let pairs = all.flat_map(|&one| {

@@ -23,7 +23,7 @@ pub struct Hunt {
     pub dependence: Dependence,
     /// The first seed.
     pub first: u64,
-    /// How many programs to try.
+    /// Number of programs to try.
     pub programs: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Hunt {
 pub struct Catch {
     /// Its seed.
     pub seed: u64,
-    /// How many programs were tried, including this one.
+    /// Number of programs that were tried, including this one.
     pub after: u64,
     /// The program.
     pub program: Program,

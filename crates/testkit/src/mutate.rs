@@ -1,8 +1,8 @@
 //! Generator B: makes programs by mutating others. It was written from docs/language.md alone.
 //!
 //! It parses a text with the oracle's parser, changes the tree in one to four places, and prints
-//! it. The result always parses. Names and types are mostly right; the oracle refuses the program
-//! where they are not.
+//! it. The result always parses. Names and types are right in most results; the oracle refuses the
+//! other results.
 
 use crate::Rng;
 use crate::oracle::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Ty};
@@ -42,7 +42,7 @@ pub fn mutate(seed: u64, texts: &[String]) -> Option<String> {
     Some(print(&program))
 }
 
-/// Replaces constants above 2 by 2: state spaces must be tiny.
+/// Replaces the values of constants above 2 by 2, because brute force needs tiny state spaces.
 fn shrink_constants(program: &mut Program) {
     for item in &mut program.items {
         if let ItemKind::Const(_, Expr::Num(value)) = &mut item.kind {
@@ -56,7 +56,7 @@ struct Mutator {
     rng: Rng,
     /// How many fresh names were made.
     names: usize,
-    /// Procedures that statements were moved to.
+    /// The procedures to which statements were moved.
     procedures: Vec<ItemKind>,
 }
 
@@ -207,8 +207,8 @@ impl Mutator {
             }
             5 => Kind::While(test, Some(Expr::Num(1)), None, vec![inner]),
             6 => {
-                // Locals and parameters are not in scope there; a statement that uses them is
-                // refused.
+                // Locals and parameters are not in scope in the procedure. If the statement uses
+                // one, the oracle refuses the program.
                 let name = self.fresh("moved");
                 self.procedures
                     .push(ItemKind::Proc(name.clone(), Vec::new(), vec![inner]));
@@ -400,7 +400,7 @@ fn shared(program: &Program) -> Vec<Variable> {
     all
 }
 
-/// Whether the statement declares a name that the rest of its block may use.
+/// Whether the statement declares a name that later statements of its block may use.
 fn names_local(stmt: &Stmt) -> bool {
     matches!(stmt.kind, Kind::Let(..) | Kind::Spawn(Some(_), _))
 }

@@ -1,4 +1,5 @@
-//! Prints the tree as text, with generous parentheses; short blocks stay on one line.
+//! Prints the tree (tree.rs) as a `.maz` text, with more parentheses than necessary; short blocks
+//! stay on one line.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -55,7 +56,8 @@ impl Display for Operand<'_> {
     }
 }
 
-/// A guard or test: a conditional expression needs parentheses at the start of a statement.
+/// A guard or test. If it is a conditional expression it needs parentheses, because it begins a
+/// statement.
 struct Test<'a>(&'a Expr);
 
 impl Display for Test<'_> {

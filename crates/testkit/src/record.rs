@@ -8,7 +8,8 @@ use mazurka_core::{
 };
 use mazurka_explore::Observer;
 
-/// The results of an exploration. Not all of them must agree between explorers of one program.
+/// The results of an exploration. Explorers of one program need not agree in all of them;
+/// [`Aspect`](crate::Aspect) lists the ones that are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Complete runs, without the discarded ones.
@@ -21,8 +22,9 @@ pub struct Summary {
     pub traces: BTreeSet<Fingerprint>,
     /// The traces of the deadlocked runs.
     pub deadlocks: BTreeSet<Fingerprint>,
-    /// Each failure with the site of its statement or claim: the failing event together with its
-    /// past, or the trace, if its final state fails.
+    /// Each failure: a fingerprint, and the site of its statement or property. The fingerprint is
+    /// that of the failing event together with the events that happen before it or, if a final
+    /// state fails, that of the trace.
     pub failures: BTreeSet<(Fingerprint, u32)>,
     /// The observations of final states.
     pub final_states: BTreeSet<Fingerprint>,
@@ -37,8 +39,9 @@ pub enum Dependence {
     /// The claims of steps; this is the language's definition.
     #[default]
     Claimed,
-    /// The claims of steps in a program that separates the ends of channels: a send claims one end,
-    /// a receive the other ([`Execution::separate_ends`]).
+    /// The claims of steps, if the program separates the ends of channels
+    /// ([`Execution::separate_ends`]): a send claims one end of a channel, and a receive the other
+    /// end.
     Ends,
     /// The accesses that steps really made: the relation that E2 of docs/algorithms.md is about.
     Touched,
@@ -55,8 +58,8 @@ impl Dependence {
     }
 }
 
-/// Builds a [`Summary`] during an exploration, from every step, every step back and every complete
-/// run.
+/// Builds a [`Summary`] during an exploration, which must report every step, every step that is
+/// taken back, and every complete run.
 #[derive(Debug, Default)]
 pub struct Recorder {
     dependence: Dependence,
@@ -118,7 +121,8 @@ impl Recorder {
         }
     }
 
-    /// Records a failure, unless a false `assume` is in its past: then the failure cannot happen.
+    /// Records a failure, unless a false `assume` happens before it, because such a failure does
+    /// not count.
     fn failure(&mut self, run: &[Event], mishap: &Mishap) {
         let last = run.len() - 1;
         let discards = |event: &Event| {

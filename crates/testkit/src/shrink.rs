@@ -2,8 +2,9 @@
 //!
 //! Greedy delta debugging on the tree (Zeller and Hildebrandt, *Simplifying and Isolating
 //! Failure-Inducing Input*, with the structure of the input known). Every place in the tree offers
-//! a few cuts. Cuts are tried one after the other and kept if the program still fails, until none
-//! can be kept. A cut may make the program invalid; the test must reject that.
+//! a few cuts. Cuts are tried one after the other. A cut after which the program still fails is
+//! kept. This ends when no cut can be kept. A cut may make the program invalid; the test must
+//! reject that.
 
 use crate::tree::{Expr, Program, Spawned, Stmt, Type};
 
@@ -21,7 +22,8 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
         let mut progress = false;
         let mut at = 0;
         while let Some(candidate) = cut(&program, at) {
-            // Some cuts do not make the program smaller; the measure ensures that this loop ends.
+            // Some cuts do not make the program smaller. Only cuts that reduce the measure are
+            // kept, so this loop ends.
             if measure(&candidate) < measure(&program) && still_fails(&candidate) {
                 program = candidate;
                 progress = true;
@@ -35,8 +37,8 @@ pub fn shrink(program: Program, still_fails: impl Fn(&Program) -> bool) -> Progr
     }
 }
 
-/// Returns the length of the text, and the size of its numbers; every type name counts as if it
-/// were as long as `int`.
+/// Returns the length of the program's text and the sum of its digits. Each name of a type counts
+/// as long as `int`.
 fn measure(program: &Program) -> (usize, i64) {
     let text = program
         .to_string()
@@ -58,8 +60,8 @@ fn cut(program: &Program, number: usize) -> Option<Program> {
         .then_some(program)
 }
 
-/// Walks over a tree, counts the possible cuts, and makes the one with the given number. Every
-/// method returns whether it made the cut.
+/// Walks over a tree, counts the possible cuts, and makes the one that comes after `left` others.
+/// Every method returns whether it made the cut.
 struct Cutter {
     left: usize,
 }
@@ -212,7 +214,7 @@ impl Cutter {
         }
     }
 
-    /// Cuts a statement that must remain a single statement.
+    /// Makes a cut in a statement that must remain a single statement.
     fn inner(&mut self, stmt: &mut Stmt) -> bool {
         if *stmt != Stmt::Skip && self.replace(stmt, Stmt::Skip) {
             return true;

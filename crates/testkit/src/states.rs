@@ -15,15 +15,16 @@ use crate::record::{Dependence, Recorder};
 pub struct States {
     /// The observations of final states.
     pub finals: BTreeSet<Fingerprint>,
-    /// The deadlocked states: whole states, without values that are dead.
+    /// The deadlocked states: whole states, without the values that no later step can read.
     pub deadlocks: BTreeSet<Fingerprint>,
     /// The sites of failures.
     pub sites: BTreeSet<u32>,
-    /// Whether a run exceeded the limits of the evaluator.
+    /// Whether a run was given up because a value exceeded the limits of the machine.
     pub lost: bool,
 }
 
-/// Returns every combination of the switches of `context`, with both choices of the first process.
+/// Returns every combination of the switches of the engine `context`, including the one that
+/// chooses which process runs first.
 ///
 /// ```
 /// assert_eq!(mazurka_testkit::variants().count(), 16);

@@ -1,6 +1,6 @@
-//! Programs as trees, which the generator makes, the shrinker cuts and the printer writes. A tree
-//! has the same information as its text: names are strings, and `mazurka_lang` decides whether it
-//! is well typed.
+//! Programs as trees, which generator A (generate/) makes, the shrinker cuts and the printer
+//! writes. A tree says no more than the text: names are strings, and `mazurka_lang` decides whether
+//! the program is well typed.
 
 /// A type of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

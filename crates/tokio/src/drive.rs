@@ -1,9 +1,10 @@
 //! How futures are polled: the context of a polling thread, its timers, and the loop.
 //!
-//! A thread polls one future at a time. Its [`Context`] holds what the future needs from the loop:
-//! the timers that the loop waits for, and whether the future yields. In a model, a timer may end a
-//! wait at any moment. The earliest one then fires, and sets the clock of the thread to its
-//! deadline; nothing else moves that clock.
+//! A thread polls one future at a time, in a loop: it polls the future, and waits until the future
+//! has to be polled again. The [`Context`] of the thread holds what the future and this loop share:
+//! the timers that the loop waits for, and whether the future yields. In a model, each wait of the
+//! loop may be ended by a timer. Then the earliest timer fires and sets the clock of the thread to
+//! its deadline. Only timers and `time::advance` move that clock.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -27,7 +28,7 @@ pub(crate) type Place = &'static Location<'static>;
 pub(crate) struct Timer {
     pub deadline: Instant,
     fired: AtomicBool,
-    /// The context whose loop waits for it.
+    /// The number of the context whose loop waits for the timer.
     owner: AtomicU64,
 }
 
@@ -40,6 +41,7 @@ struct ArmedTimer {
 /// The state of a polling thread.
 pub(crate) struct Context {
     pub runtime: Arc<Shared>,
+    /// The task that the thread runs; `None` if it runs no task, as in `block_on`.
     pub id: Option<Id>,
     /// The tasks that it has started.
     pub children: mazurka_rt::sync::Arc<ChildTasks>,
@@ -49,11 +51,11 @@ pub(crate) struct Context {
     pub poll_count: Cell<u64>,
     /// Whether the current poll follows the end of a timer.
     by_timer: Cell<bool>,
-    /// Where the future has yielded, if it has.
+    /// Where the future has yielded in the current poll; `None` if it has not.
     yielded: Cell<Option<Place>>,
     waker: Waker,
     timers: RefCell<Vec<ArmedTimer>>,
-    /// The time up to which its timers have ended, in a model.
+    /// The clock of the thread in a model, as the time since the start of the execution.
     pub now: Cell<Duration>,
     /// Identifies the context within the process.
     number: u64,
@@ -120,13 +122,13 @@ pub(crate) fn block<F: Future>(future: F) -> F::Output {
     mazurka_rt::future::block_on(future)
 }
 
-/// Returns the moment that counts as the start of every execution.
+/// Returns the real moment that counts as the start of every execution.
 fn start() -> Instant {
     static START: OnceLock<Instant> = OnceLock::new();
     *START.get_or_init(Instant::now)
 }
 
-/// Returns the time; in a model, the time up to which timers of this thread have ended.
+/// Returns the present time; in a model, that of the clock of this thread.
 pub(crate) fn now() -> Instant {
     if facade::in_model() {
         start() + current().map_or(Duration::ZERO, |context| context.now.get())
@@ -204,8 +206,8 @@ impl Context {
         }
     }
 
-    /// Records that the future yields. Returns false if the loop does not poll it directly, so that
-    /// its waker must be called.
+    /// Records that the future yields. Returns false if the future has another waker than the loop
+    /// (for example, in a `FuturesUnordered`), so that this waker must be called.
     pub fn record_yield(&self, waker: &Waker, place: Place) -> bool {
         let direct = self.waker.will_wake(waker);
         if direct {
@@ -262,9 +264,9 @@ impl Context {
         }
     }
 
-    /// Whether a timer may have ended although the loop has not waited for it since it was armed.
-    /// The timers of one thread end in the order of their deadlines, so it has not ended while an
-    /// earlier one is left.
+    /// Whether a timer may have ended before this poll, although no wait of the loop was ended by
+    /// it. The timers of one thread end in the order of their deadlines, so the timer has not ended
+    /// while one with an earlier deadline is left.
     pub fn may_have_ended(&self, timer: &Timer) -> bool {
         let timers = self.timers.borrow();
         let mut others = timers.iter().filter_map(|armed| armed.timer.upgrade());
@@ -300,7 +302,7 @@ impl Context {
             due.map(|armed| armed.waker).collect()
         };
         for waker in fired {
-            // The loop polls its future in any case, so the loop's own waker need not be called.
+            // The loop polls its future next in any case, so its own waker need not be called.
             if !self.waker.will_wake(&waker) {
                 waker.wake();
             }

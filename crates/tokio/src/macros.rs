@@ -1,7 +1,8 @@
 //! `select!`, `join!`, `try_join!`, `pin!` and `task_local!`.
 //!
-//! A `select!` collects its branches one by one and gives each a name and a number. Then it polls
-//! them, beginning with a chosen one, until one is ready with a value that matches its pattern.
+//! A `select!` collects its branches one by one and gives each a name and an index. Then it polls
+//! the futures of the branches, beginning with a chosen branch, until one is ready with a value
+//! that matches the pattern of its branch.
 
 /// Waits for the first of several futures, and drops the others.
 ///
@@ -100,7 +101,8 @@ macro_rules! __select {
                                     ::std::task::Poll::Ready(out) => out,
                                     ::std::task::Poll::Pending => continue,
                                 };
-                                // It is not polled again, whether or not its pattern matches.
+                                // The future is not polled again, even if its pattern does not
+                                // match.
                                 enabled.retain(|&one| one != branch);
                                 #[allow(unused_variables, unreachable_patterns, clippy::all)]
                                 match &out {
@@ -149,8 +151,8 @@ macro_rules! __names {
     };
 }
 
-/// Returns the branches of a `select!` in the order in which they are polled, beginning with any
-/// branch if `any` is set.
+/// Returns the branches of a `select!` in the order in which they are polled. With `any`, the first
+/// branch is a choice; otherwise it is the first in the source.
 #[doc(hidden)]
 #[track_caller]
 pub fn __order(any: bool, enabled: &[usize]) -> Vec<usize> {

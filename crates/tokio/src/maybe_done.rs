@@ -1,4 +1,4 @@
-//! A future that keeps its value, for `join!`.
+//! A future that keeps its value until it is taken, for `join!` and `try_join!`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 pub enum MaybeDone<F: Future> {
     /// It is not ready.
     Waiting(Pin<Box<F>>),
-    /// It was ready.
+    /// The value of the future, which was ready.
     Done(F::Output),
     /// The value has been taken.
     Gone,
@@ -23,7 +23,7 @@ impl<F: Future> MaybeDone<F> {
         Self::Waiting(Box::pin(future.into_future()))
     }
 
-    /// Polls the future if it is not ready. Returns whether it is.
+    /// Polls the future, unless it was ready before. Returns whether it is ready.
     pub fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
         let Self::Waiting(future) = &mut *self else {
             return true;

@@ -20,10 +20,10 @@ use crate::task::{ChildTasks, Id, JoinHandle, TaskStart};
 /// The shared state of a runtime and its handles.
 pub(crate) struct Shared {
     flavor: RuntimeFlavor,
-    /// Admits one task at a time, in a current-thread runtime. It is closed while the
-    /// runtime does not run.
+    /// In a current-thread runtime, the gate that admits one task at a time to be polled. It is
+    /// closed while no thread runs the runtime. `None` in a multi-threaded runtime.
     pub gate: Option<Gate>,
-    /// Number of threads that run the runtime.
+    /// Number of threads that are running the runtime, by `block_on`.
     runners: AtomicUsize,
     /// The tasks that were started from outside the runtime.
     pub children: mazurka_rt::sync::Arc<ChildTasks>,
@@ -295,7 +295,8 @@ impl Handle {
         TaskStart::task(&self.shared, Location::caller()).spawn_blocking(func)
     }
 
-    /// Runs a future to completion on this thread. It does not run a current-thread runtime.
+    /// Runs a future to completion on this thread. Unlike [`Runtime::block_on`], it does not run
+    /// the tasks of a current-thread runtime.
     ///
     /// # Panics
     ///
@@ -320,7 +321,7 @@ impl Handle {
         let context = Rc::new(Context::new(shared.clone(), None, children, waker));
         let mut future = pin!(future);
         // While no thread runs a current-thread runtime, its gate is closed. So the first thread
-        // that runs it need not close the gate.
+        // that runs it finds the gate as if it had entered.
         let others = if runs {
             shared.runners.fetch_add(1, Ordering::SeqCst)
         } else {
@@ -329,7 +330,7 @@ impl Handle {
         if runs && others > 0 {
             shared.enter("poll", place);
         }
-        /// Leaves the gate as the next thread expects it, even after a panic.
+        /// Leaves the gate in the state that the next thread expects, even after a panic.
         struct Running<'a>(&'a Shared, bool, Place);
         impl Drop for Running<'_> {
             fn drop(&mut self) {
@@ -389,7 +390,7 @@ impl fmt::Debug for EnterGuard<'_> {
     }
 }
 
-/// Whether the current thread is polling in a current-thread runtime.
+/// Whether the current thread is polling a task of a current-thread runtime.
 pub(crate) fn on_current_thread() -> bool {
     current().is_some_and(|context| context.runtime.gate.is_some() && context.is_polling.get())
 }

@@ -1,9 +1,9 @@
 //! Time: in a model it does not pass, and a timer may end whenever its task waits.
 //!
-//! The loop that polls a task waits for its timers, and the earliest of them may end each such
-//! wait. A task that a message has woken may also find that its timer has ended when it polls it
-//! again: that is a choice. At its first poll, right after the timer was made, the timer has not
-//! ended.
+//! When the loop that polls a task waits (drive.rs), the earliest timer of the task may end this
+//! wait. A timer may also have ended before, while the task was woken by something else, such as a
+//! message. So when the task then polls the timer again, it is a choice whether the timer has
+//! ended. A timer that is polled for the first time in the poll that made it has not ended.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -132,7 +132,7 @@ impl SubAssign<Duration> for Instant {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     timer: Arc<Timer>,
-    /// The number of polls of its task when it was made; `None` after it was polled.
+    /// The number of polls of its task when the timer was made; `None` after it was polled.
     made: Option<u64>,
     place: Place,
 }
@@ -179,7 +179,8 @@ impl Sleep {
         self.made = Some(round).filter(|_| deadline.0 > drive::now());
     }
 
-    /// Waits. With `may_have_ended_before`, the timer may have ended before this poll.
+    /// Waits. With `may_have_ended_before`, it is a choice whether the timer has ended before this
+    /// poll.
     fn poll_elapsed(&mut self, cx: &mut Context<'_>, may_have_ended_before: bool) -> Poll<()> {
         if self.timer.has_fired() {
             return Poll::Ready(());
@@ -342,7 +343,8 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(value) = self.value.as_mut().poll(cx) {
             return Poll::Ready(Ok(value));
         }
-        // A timer that has already ended equals a timer that ends the wait at once.
+        // The future was not ready, so the loop waits next, and the timer may end that wait. So the
+        // choice of a timer that has ended before would show nothing new.
         self.delay
             .poll_elapsed(cx, false)
             .map(|()| Err(error::Elapsed(())))

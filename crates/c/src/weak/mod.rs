@@ -1,25 +1,27 @@
 //! Programs under a memory model: their accesses become events of an execution graph.
 //!
-//! `mazurka-memory` decides the value of each access. A thread announces an access
-//! (`announce_access`) and is suspended until the engine answers. Addresses are the same in every
-//! run, so the value of a location is the content of the program's memory there. The engine answers
-//! in an order that extends po ∪ rf, so plain memory holds the only value that a race-free read can
-//! have.
+//! The *engine* is the search of `mazurka-memory`, which decides what each access reads. A thread
+//! announces an access (`announce_access`) and is suspended until the engine answers. Addresses are
+//! the same in every run, so even pointers can be values of the engine. The engine answers in an
+//! order that extends po ∪ rf (program order and reads-from). So the program's memory holds the one
+//! value that a plain read without a race can have.
 //!
 //! - *Atomics.* The shim passes the value that an update writes, so the engine knows it in advance.
-//!   The value read is written to real memory, where the shim finds it.
-//! - *Plain accesses* are events if two threads access a place and one of them writes, or if the
-//!   place is also accessed atomically. The search finds these places, and restarts when it meets a
-//!   new one. All other plain accesses commute. The value of a plain write is known only after the
-//!   write. The write is then undone, announced, and redone when the engine has answered, so a
-//!   thread that races with it does not see the value too early.
+//!   The value that the engine answers is written to real memory, where the shim reads it.
+//! - *Plain accesses* are events if two threads access a place (a range of bytes) and one of them
+//!   writes, or if the place is also accessed atomically. The search finds these places, and
+//!   restarts when it meets a new one. All other plain accesses commute. The shim announces a plain
+//!   write before the program makes it, so its value is known only after the write. Then the
+//!   runtime undoes the write, announces it, and redoes it when the engine has answered. So a
+//!   thread that races with the write does not see the value too early.
 //! - *Before the first thread is started* nothing is an event: the content of memory at that time
 //!   is the initial value of the locations. If the program chooses inputs at that time, its
 //!   accesses are events from the start (`eager`).
 //! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
 //!   the same again if it read the same values again. So in the next round some read must return
-//!   another value. The engine chooses which read is the first that does. This read becomes an
-//!   await; an execution in which an earlier read differs belongs to another choice.
+//!   another value. The engine chooses which read is the first to differ. This read becomes an
+//!   *await*, a read that waits for another value. An execution in which an earlier read differs is
+//!   left to another choice.
 //!
 //! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program for the
 //! engine.
@@ -49,14 +51,14 @@ const COMPARE: u32 = 7;
 pub(crate) struct Weak {
     /// Whether a memory model is in use.
     pub on: bool,
-    /// The threads that access each granule of eight bytes.
+    /// The accesses to each granule of eight bytes, by thread.
     touched: FxHashMap<usize, Vec<Touch>>,
     /// The addresses at which an access begins or ends. The bytes between two neighbouring ones are
     /// a *place*.
     cuts: BTreeSet<usize>,
-    /// The cell of a place and its size, by its address.
+    /// The size and the cell of each place, by its address.
     places: FxHashMap<usize, (usize, u32)>,
-    /// Addresses and sizes of blocks that some execution frees.
+    /// The sizes of the blocks that some execution has freed, by address.
     freed: FxHashMap<usize, usize>,
 }
 
@@ -86,14 +88,14 @@ struct Touch {
 /// State of a thread that only memory models need.
 #[derive(Default)]
 pub(crate) struct WeakThreadState {
-    /// The action that the thread has announced.
+    /// The access that the thread has announced.
     pub(super) action: Option<Action>,
     pub(super) rule: Rule,
     /// The answer of the engine.
     pub(super) answer: Value,
-    /// Plain writes without an answer.
+    /// Plain writes that the program has made and the engine has not answered.
     written: Vec<Written>,
-    /// The places of the current plain access.
+    /// The places of the current plain access: the cell, and the address and size.
     parts: Vec<(u32, (usize, usize))>,
     /// The threads that the current operation wakes.
     woken: Vec<ProcessId>,
@@ -101,9 +103,9 @@ pub(crate) struct WeakThreadState {
     /// token, which the thread that wakes this one writes.
     waits: u32,
     pub(super) round: Round,
-    /// The failure that has halted the thread.
+    /// The index of the failure that has halted the thread.
     pub failure: u32,
-    /// Whether the thread was halted because another execution represents this one.
+    /// Whether the thread was halted because another choice of its loop covers this execution.
     pub(super) in_vain: bool,
 }
 
@@ -122,14 +124,14 @@ impl WeakThreadState {
     }
 }
 
-/// A plain write to a part of a place.
+/// A plain write of the program to one place, or to bytes of it.
 #[derive(Clone, Copy)]
 struct Written {
     cell: u32,
     place: (usize, usize),
     pc: usize,
-    /// The value that is not in memory now: at first the old one, and after [`take_back`], while
-    /// the write is announced, the new one.
+    /// The value that is not in memory now. At first this is the value before the write; after
+    /// [`take_back`] it is the value of the write.
     other: i64,
 }
 
@@ -146,26 +148,26 @@ impl Written {
     }
 }
 
-/// A repeated round of a loop that spins.
+/// The current round of a loop that spins, which must read another value than the previous round.
 #[derive(Default)]
 pub(super) struct Round {
-    /// The reads of the previous round.
+    /// The cells that the previous round read, with the values.
     pub reads: Vec<(u32, Value)>,
-    /// Number of reads that are already repeated.
+    /// Number of these reads that this round has repeated.
     next: usize,
-    /// The index of the first read that differs.
+    /// The index in `reads` of the read that was chosen as the first to differ.
     pub chosen: usize,
     /// Whether the round goes on: the chosen read has not been reached, and the thread has changed
     /// nothing.
     pub open: bool,
 }
 
-/// The effect of a pending update or await, as a function of the value read.
+/// What an announced update or await does, as a function of the value that it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rule {
     #[default]
     Nothing,
-    /// A load in a loop that spins waits for another value.
+    /// A load in a loop that spins: waits for another value than this one.
     Differs(Value),
     /// An update of an atomic variable, which may wait for another value.
     Update {
@@ -175,7 +177,7 @@ pub(super) enum Rule {
         size: usize,
         stale: Option<Value>,
     },
-    /// A semaphore or a kind of lock: see `objects.rs`.
+    /// An operation on the number of a semaphore or another object: see `objects.rs`.
     Object(objects::ObjectUpdate),
 }
 
@@ -259,8 +261,8 @@ fn put_bits(address: usize, size: usize, bits: i64) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, size) };
 }
 
-/// Returns the remaining operands that the shim passes: the operand, the expected value and the
-/// failure order.
+/// Returns what the shim passes in the table: the operand, the expected value and the failure
+/// order.
 fn operands() -> (i64, i64, i32) {
     // SAFETY: the table is mapped (`load`).
     let [operand, expected, failure] = unsafe { *(OPERAND_ENTRIES as *const [i64; 3]) };
@@ -307,13 +309,14 @@ pub(crate) fn take_back() {
 }
 
 impl World {
-    /// Whether accesses are events: a second thread has been started, or inputs are chosen before
-    /// that (`eager`).
+    /// Whether accesses are events. They are if a second thread has been started, or if the program
+    /// chooses inputs before that (`eager`).
     pub(super) fn counts(&self) -> bool {
         self.started > 1 || self.learned.eager
     }
 
-    /// Records an access to memory, and restarts the search if it makes a new place relevant.
+    /// Records an access to memory. If the accesses to a place become events by it, restarts the
+    /// search.
     fn touch(&mut self, (address, size): (usize, usize), writes: bool, atomic: bool) {
         let (mut at, end) = (address, address.saturating_add(size));
         while at < end {
@@ -417,15 +420,15 @@ fn atomic_cell(place: (usize, usize), pc: usize) -> u32 {
     }
 }
 
-/// Halts the current thread, because another execution represents this one.
+/// Halts the current thread, because another choice of its loop covers this execution.
 fn leave_to_another() -> ! {
     let world = world();
     (world.me().life, world.me().weak_state.in_vain) = (Life::Discarded, true);
     rest()
 }
 
-/// Returns the value that the next read of a cell must not have, if this is the read in which the
-/// round must differ.
+/// Returns the value that the next read of a cell must not see, if this is the chosen read of the
+/// round; otherwise `None`.
 fn stale(cell: u32) -> Option<Value> {
     let round = &mut world().me().weak_state.round;
     let at = round.next;
@@ -596,7 +599,8 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
     let known = self::world().threads.len();
     let owned = heap::thread_of(address).is_some_and(|owner| owner < known);
     let on_heap = owned && !heap::is_stack(address);
-    // Frames of a thread must not own memory, because the thread may never continue.
+    // Frames of a thread must not own memory, because the thread may never continue. So the buffer
+    // is moved out of the thread's state and back.
     let mut parts = std::mem::take(&mut self::world().me().weak_state.parts);
     self::world().parts(place, &mut parts);
     let count = parts.len();
@@ -666,8 +670,8 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     world.me().weak_state.parts = inside;
     for at in 0..count {
         let (cell, (start, _)) = self::world().me().weak_state.parts[at];
-        // With this value, threads that wait for a lock or a semaphore continue, and their use of
-        // the freed object is detected.
+        // This value is 1 for a semaphore and 0 for a lock, so threads that wait for the object
+        // continue, and their use of the freed object is detected.
         let value = i64::from(self::world().cells[cell as usize].semaphore);
         let action = Action::Write {
             loc: Loc(cell),

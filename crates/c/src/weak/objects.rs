@@ -1,11 +1,12 @@
 //! Mutexes, condition variables, semaphores and threads under a memory model.
 //!
-//! Each operation consists of accesses to locations of its own, which are only as strong as its
-//! specification. A mutex is a lock of the engine. A semaphore, a read-write lock, a barrier and
-//! `once` are numbers; their operations are updates, which wait where the operation waits. A
+//! Each object has a location of its own, and its operations are accesses to this location with the
+//! memory orders that its specification promises. A mutex is a lock of the engine
+//! (`mazurka-memory`). The location of a semaphore, a read-write lock, a barrier or a `once` holds
+//! a number. Their operations are updates of this number, which wait where the operation waits. A
 //! condition variable has a list of waiting threads in the runtime's memory; updates of its
-//! location order the operations on the list, as in `mazurka-rt` (weak/wait.rs). For each wait, a
-//! thread awaits a token of its own.
+//! location order the operations on the list, as in `mazurka-rt` (weak/wait.rs). To wait, a thread
+//! awaits a token, which the waking thread writes; each wait has a token of its own.
 
 use mazurka_core::{AccessKind, MishapKind};
 use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
@@ -21,14 +22,15 @@ use crate::{SearchStop, access};
 /// The change of an object's number by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectUpdate {
-    /// Replaces the first value by the second. If the number is not the first value, waits (`true`)
-    /// or does nothing.
+    /// Replaces the first value by the second. If the number is another one, waits (`true`) or does
+    /// nothing (`false`).
     FromTo(Value, Value, bool),
-    /// Decrements the number unless it is 0. If it is 0, waits (`true`) or does nothing.
+    /// Subtracts 1. If the number is 0, waits (`true`) or does nothing (`false`).
     Down(bool),
     /// Adds this number.
     By(Value),
-    /// Adds one reader. While a writer holds the lock (-1), waits (`true`) or does nothing.
+    /// Adds 1 for a reader. While a writer holds the lock (the number is -1), waits (`true`) or
+    /// does nothing (`false`).
     Reader(bool),
     /// Waits until the number is not 0.
     NotZero,
@@ -38,9 +40,10 @@ pub(crate) enum ObjectUpdate {
     To(Value),
     /// Changes 0 to 1; waits while the number is 1.
     Once,
-    /// Adds one turn; waits while another thread holds its turn.
+    /// Adds 1 for a *turn*, an operation on a list in the runtime's memory. Waits while another
+    /// thread holds its turn.
     Turn,
-    /// Adds one turn and holds it; waits while another thread holds its turn.
+    /// Like `Turn`, but other threads have to wait for their turns until `EndTurn`.
     HoldTurn,
     /// Ends the turn that the thread holds.
     EndTurn,
@@ -74,7 +77,7 @@ impl ObjectUpdate {
     }
 }
 
-/// Updates an object. Returns the old value, and whether it changed.
+/// Updates the number of an object. Returns the old number, and whether it changed.
 fn update(cell: u32, order: MemoryOrder, moves: ObjectUpdate, pending: Pending) -> (Value, bool) {
     let action = Action::Update {
         loc: Loc(cell),
@@ -95,7 +98,7 @@ pub(crate) fn count(pending: Pending, cell: u32) -> Value {
     update(cell, MemoryOrder::AcqRel, ObjectUpdate::By(1), pending).0
 }
 
-/// Records that the current thread has called `exit`: joins of it do not end.
+/// Records that the current thread has called `exit`, so that joining it waits for ever.
 pub(crate) fn never_ends(pc: usize) {
     if !world().counts() {
         return;
@@ -267,7 +270,7 @@ fn release_lock(cell: u32, pending: Pending) {
     used(cell, ObjectKind::Mutex, pending.pc);
 }
 
-/// Returns the token of one wait of a thread: a location of its own.
+/// Returns the cell of the token of one wait of a thread.
 fn token(thread: u32, wait: u32) -> u32 {
     // No object of the program has such an address.
     let address = usize::MAX - (1 << 32) - ((thread as usize) << 20) - wait as usize;
@@ -478,7 +481,7 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
 
 fn join(handle: i64, pc: usize) -> i64 {
     let other = named(handle, pc, "joins");
-    // If `main` returns, the process ends, and joins of `main` do not.
+    // If `main` returns, the process ends, and a thread that joins `main` waits for ever.
     if other.index() == 0 && !std::mem::replace(&mut world().learned.joins_main, true) {
         world().stop.get_or_insert(SearchStop::Restart);
         world().me().life = Life::Failed;
@@ -493,8 +496,9 @@ fn join(handle: i64, pc: usize) -> i64 {
     other.result as i64
 }
 
-/// Records that a thread is joined or detached, which may happen only once. If it happens more
-/// often, the search restarts, and these operations become events that the engine orders.
+/// Records that a thread is joined or detached, which is allowed only once. If a program does it
+/// more often, the search restarts with these operations as events, so that the engine decides
+/// which is the first.
 pub(crate) fn join_or_detach(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
     let world = world();
     let (current, learned) = (world.current, world.learned.joins);

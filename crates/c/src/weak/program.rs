@@ -1,4 +1,4 @@
-//! The loaded program, for the engine of memory models.
+//! The loaded program, as a program of `mazurka-memory`, the engine of memory models.
 
 use mazurka_core::record::{LockChange, Step, Waiting};
 use mazurka_core::{
@@ -18,7 +18,7 @@ pub struct WeakProgram {
     begun: bool,
 }
 
-/// A described execution.
+/// An execution with descriptions of its steps.
 #[derive(Debug)]
 pub struct DescribedExecution(Machine);
 
@@ -45,8 +45,9 @@ impl WeakProgram {
         self.begun = false;
     }
 
-    /// Whether the search has met accesses that no event orders, as the use of a block that another
-    /// thread frees: other orders of them may lead elsewhere, and are not explored.
+    /// Whether the search has met accesses whose order no events determine, such as the use of a
+    /// block that another thread frees. Other orders of these accesses may lead to other results,
+    /// and are not explored.
     pub fn has_raced(&self) -> bool {
         world().has_raced
     }
@@ -56,7 +57,8 @@ impl WeakProgram {
         world().settings.allow_races
     }
 
-    /// Whether variables are observed. Their last values are not in memory.
+    /// Whether variables are observed. Memory models do not support this, because the last values
+    /// in the execution graph are not in memory.
     pub fn observes_variables(&self) -> bool {
         !world().observed.is_empty()
     }
@@ -88,7 +90,7 @@ impl WeakProgram {
         &world().table
     }
 
-    /// Returns the thread of a name. A new thread gets the next number.
+    /// Returns the thread with this path. A thread that is not known yet gets the next number.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ThreadId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -97,7 +99,7 @@ impl WeakProgram {
         Some(ThreadId(found.0))
     }
 
-    /// Whether the waiting threads wait forever, and no other execution represents this one. `last`
+    /// Whether the waiting threads wait for ever and no other execution covers this one. `last`
     /// returns the last value of a location.
     pub fn is_deadlock(&self, last: impl Fn(Loc) -> Value) -> bool {
         let world = world();
@@ -115,7 +117,7 @@ impl WeakProgram {
         world().exited
     }
 
-    /// Whether another execution represents this one.
+    /// Whether another execution covers this one, so that it does not count.
     pub fn is_in_vain(&self) -> bool {
         world()
             .threads
@@ -128,7 +130,7 @@ impl WeakProgram {
         world().observation()
     }
 
-    /// Describes the access of a failure, and returns its place in the source.
+    /// Describes a failure, given by its index, and returns its place in the source.
     pub fn explain(&self, site: u32) -> (String, Option<mazurka_core::record::Place>) {
         DescribedExecution(Machine::as_it_stands())
             .0
@@ -145,13 +147,13 @@ impl WeakProgram {
         world().name_of(address)
     }
 
-    /// Describes the place of the pending access of a thread.
+    /// Describes where in the code the announced access of a thread is.
     pub fn place_of(&self, thread: ThreadId) -> String {
         let pc = world().threads[thread.index()].pending.pc;
         world().image_place(pc)
     }
 
-    /// Makes the pending access of a thread, and describes it.
+    /// Makes the announced access of a thread with this answer, and describes it.
     pub fn tell(&mut self, thread: ThreadId, value: Value) -> Step {
         self.begin();
         let process = ProcessId(thread.0);
@@ -250,8 +252,7 @@ impl Program for WeakProgram {
         self.begun = false;
     }
 
-    /// Stops the search: the program does not depend on the answers alone, or the search must
-    /// restart.
+    /// Stops the search, because the program did not repeat its accesses with the same answers.
     fn differs(&mut self, _: ThreadId) {
         let what = "the program does not do the same again with the same answers".to_owned();
         let stop = if world().has_raced {

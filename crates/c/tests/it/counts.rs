@@ -1,4 +1,5 @@
-//! Programs whose numbers of executions are known.
+//! Programs whose numbers of executions are known from publications or from the same programs in
+//! `corpus/maz`.
 
 use crate::support::{ExploreOptions, explore, has_compiler};
 
@@ -30,7 +31,8 @@ int main(void) {
     );
 }
 
-/// A program of `peers/c` with some definitions.
+/// Explores a program of `peers/c`, compiled with these definitions. Returns the numbers of its
+/// executions and of its deadlocks.
 fn peer(name: &str, flags: &[&str]) -> (u64, u64) {
     let path = format!("{}/../../peers/c/{name}", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).expect("a program of peers/c");
@@ -51,7 +53,7 @@ fn peer(name: &str, flags: &[&str]) -> (u64, u64) {
     (found.executions, found.deadlocks)
 }
 
-/// The counts of the same programs in `corpus/maz`.
+/// The counts are those of the same programs in `corpus/maz`.
 #[test]
 fn programs_have_the_executions_of_their_models() {
     if !has_compiler() {

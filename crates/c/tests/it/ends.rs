@@ -1,5 +1,5 @@
-//! The end of the process is a step. Only the first end counts, and what other threads do after it
-//! is not observed.
+//! The end of the process (by `exit` or a return from `main`) is a step. Only the first such step
+//! counts, and what other threads do after it is not observed.
 
 use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
 
@@ -8,8 +8,8 @@ const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdl
     static pthread_t a, b;\n\
     #define START(t, f) pthread_create(&t, 0, f, 0)\n#line 1\n";
 
-/// Returns the results of the interleavings. Unless variables are observed, rc11 must have the
-/// same.
+/// Returns what a search of interleavings finds, and unless variables are observed also what a
+/// search under rc11 finds.
 fn observed(body: &str, observed: &str) -> Vec<Findings> {
     let source = format!("{HEAD}{body}");
     let compiled = Compiled::new("t.c", &source, &ExploreOptions::default());
@@ -49,7 +49,7 @@ fn the_first_end_of_the_process_counts() {
     results(&both, "code", 2);
     let same = format!("{thread}int main(void) {{ START(a, f); return 3; }}");
     results(&same, "code,output", 1);
-    // No join of a thread that has called `exit` returns.
+    // A join of a thread that has called `exit` never returns.
     let joined = format!("{thread}int main(void) {{ START(a, f); pthread_join(a, 0); return 0; }}");
     results(&joined, "code,output", 1);
     let two = "void *f(void *p) { exit(1); }\nvoid *g(void *p) { _exit(2); }\n\
@@ -122,7 +122,7 @@ fn no_join_of_main_ends_when_it_returns() {
     }
 }
 
-/// A thread that fails while the process ends can fail before the end.
+/// A failure that a thread can show while the process ends, it can also show before the end.
 #[test]
 fn failures_are_found_in_threads_that_are_cut_off() {
     if !has_compiler() {

@@ -1,4 +1,5 @@
-//! The explorer reports each error of a program with its line, and reports no other error.
+//! For small programs with one error each: the search reports this error with its line, and no
+//! other error.
 
 use crate::support::{ExploreOptions, Findings, explore, has_compiler};
 
@@ -97,8 +98,8 @@ fn errno_is_local_to_a_thread() {
     assert_eq!(right.executions, 2);
 }
 
-/// Accesses of a thread to its own stack are recorded only once another thread accesses it. Those
-/// that were made earlier are recorded, too.
+/// Accesses of a thread to its own stack are recorded only once another thread accesses it. The
+/// search then starts again, so that earlier accesses are recorded, too.
 #[test]
 fn stacks_are_shared() {
     if !has_compiler() {
@@ -286,7 +287,7 @@ fn loops_that_spin_wait() {
         "",
     );
     assert!(handed.is_right(), "{handed:?}");
-    // There is one more execution if the compiler has made two loads of the one.
+    // There is one more execution if the compiler has turned one load into two.
     assert!((2..=3).contains(&handed.executions), "{handed:?}");
     let never = two(flag, "while (!atomic_load(&flag)) ;", "data = 1;", "");
     assert_eq!((never.executions, never.deadlocks), (1, 1), "{never:?}");

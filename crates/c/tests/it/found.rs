@@ -1,4 +1,5 @@
-//! Regression tests: programs that were once judged wrongly, rejected or explored without an end.
+//! Regression tests: programs for which earlier versions gave a wrong verdict, which they rejected,
+//! or whose exploration did not end.
 
 use crate::support::{Compiled, ExploreOptions, Findings, explore, has_compiler};
 
@@ -10,7 +11,8 @@ fn c(body: &str) -> Findings {
     explore("t.c", &format!("{C}{body}"), ExploreOptions::default())
 }
 
-/// Returns a program in which a thread runs `g` and `main` does this meanwhile.
+/// Explores a program in which a thread runs `g` while `main` runs `meanwhile`; after a join,
+/// `main` runs `end`.
 fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Findings {
     c(&format!(
         "{declarations}\nvoid *g(void *p) {{ {g} return p; }}\nint main(void) {{ pthread_t t; \
@@ -18,8 +20,8 @@ fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Findings {
     ))
 }
 
-/// The expected value of a compare-exchange was written by code that is not instrumented: the
-/// second round of the loop was mistaken for the first, and reported as a deadlock.
+/// Code that is not instrumented writes the expected value of a compare-exchange. The second round
+/// of the loop was once mistaken for a repetition of the first, and reported as a deadlock.
 #[test]
 fn an_expected_value_on_the_heap_changes() {
     if !has_compiler() {
@@ -112,7 +114,7 @@ fn what_is_printed_is_read_and_ordered() {
     assert_eq!(observed(&both), 2);
 }
 
-/// Only one of the results is observed.
+/// Only one of the variables is observed, so only its values make results differ.
 #[test]
 fn variables_are_observed_by_name() {
     if !has_compiler() {
@@ -185,7 +187,8 @@ fn a_semaphore_that_waits_for_what_it_read_first() {
     assert!(right.is_right() && right.executions == 24, "{right:?}");
 }
 
-/// Compiling the headers dominates the cost of a test in C++, so `main` runs one of the functions.
+/// Several C++ tests in one program, because compiling the headers dominates the cost of a test.
+/// `main` runs the function that a definition selects.
 const SEVERAL: &str = r#"
 #include <atomic>
 #include <cassert>
@@ -274,9 +277,9 @@ int main() {
 }
 "#;
 
-/// Reading an initialised static after a load of its guard was reported as a data race; an
-/// exception that left `call_once` left it locked; destructors of static and thread-local objects
-/// did not run; `std::promise` and `std::latch`, which wait by futexes, were refused.
+/// Earlier versions reported a data race for reading an initialised static after a load of its
+/// guard. An exception that left `call_once` left it locked. Destructors of static and thread-local
+/// objects did not run. And `std::promise` and `std::latch`, which wait by futexes, were refused.
 #[test]
 fn the_library_of_cxx() {
     if !has_compiler() {

@@ -29,7 +29,8 @@ fn right(body: &str) {
     }
 }
 
-/// Both must find a failure, and that of the interleavings must contain these words.
+/// Both searches, of interleavings and under rc11, must find a failure. The message of the first
+/// one must contain these words.
 #[track_caller]
 fn wrong(body: &str, words: &str) {
     let [found, weak] = both(body);
@@ -137,7 +138,7 @@ fn objects_must_not_be_freed_before_their_last_use() {
          if (last) pthread_barrier_destroy(&b); return p; }\n\
          int main(void) { pthread_barrier_init(&b, 0, 2); START t(0); END }",
     );
-    // A woken thread need not have left the object.
+    // A woken thread need not have left the object when another thread destroys it.
     right(
         "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t *c; int ready, waits;\n\
          void *t(void *p) { pthread_mutex_lock(&m); waits = 1;\n\

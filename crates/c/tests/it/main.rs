@@ -1,5 +1,5 @@
-//! Programs in C, compiled, loaded and explored. Each runs in a separate process: the test program,
-//! started again with the test `worker`.
+//! Programs in C, compiled, loaded and explored. Each is explored in a separate process: the test
+//! program starts itself again with the test `worker`.
 
 mod counts;
 mod ends;

@@ -1,4 +1,5 @@
-//! Programs under memory models, with the counts of shared programs.
+//! C programs under memory models: their numbers of executions, compared with published ones and
+//! with those of the same programs in other tests, and the errors that only weak orders allow.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -107,8 +108,8 @@ fn under(memory: &str, source: &str) -> Findings {
     explore("t.c", source, how)
 }
 
-/// The numbers of graphs of a program under rc11 and under sc, and its number of traces, which the
-/// engines for interleavings count.
+/// The numbers of execution graphs of a program under rc11 and under sc, and its number of traces,
+/// which the engines for interleavings count.
 struct Counts {
     rc11: u64,
     sc: u64,
@@ -137,8 +138,8 @@ fn counts_of(source: &str, flags: &[&str]) -> Counts {
     }
 }
 
-/// Returns the numbers of executions under rc11 and under sc of a program in which no update fails:
-/// there are as many traces as graphs under sc.
+/// Returns the numbers of executions under rc11 and under sc. In these programs no compare-exchange
+/// fails, so there are as many traces as graphs under sc.
 fn counts(threads: &[&str]) -> (u64, u64) {
     counts_with("atomic_int x, y, z;", threads)
 }
@@ -310,8 +311,8 @@ fn litmus_tests_have_their_executions() {
     }
 }
 
-/// One release store of 2, and this number of threads that exchange it for 3. An exchange that
-/// fails is a read here and a write in a trace.
+/// One release store of 2, and this number of threads that exchange it for 3. A failing exchange is
+/// a read in a graph, but counts as a write in a trace, so the numbers of graphs and traces differ.
 fn wcas(threads: usize) -> (u64, u64) {
     let exchange = "int e = 2; atomic_compare_exchange_strong_explicit(&x, &e, 3, rlx, rlx);";
     let mut all = vec!["S(x, 2, rel);"];
@@ -431,7 +432,7 @@ fn long_figures() {
     assert_eq!(fib_bench(5), (525_630, 218_243));
 }
 
-/// Returns the error of these threads under rc11.
+/// Returns what the search finds for these threads under rc11.
 fn weak(declarations: &str, threads: &[&str], end: &str) -> Findings {
     under("rc11", &program(declarations, threads, end))
 }

@@ -1,10 +1,10 @@
 //! Random programs with orders of C11, fences, a lock and plain variables: which accesses race?
 //!
-//! This is the second generator beside `random.rs`, with another kind of oracle. The oracle makes
-//! all interleavings one by one. It decides by the definition of happens-before (a graph, and a
-//! search in it) which accesses race. A thread that meets a race ends there, as it does in the
-//! tool. Programs without a race must have the same results. An access that races under
-//! interleavings races under rc11. CI runs a slice; `random.rs` says how to run more.
+//! random.rs has other generators, and an oracle of another kind. The oracle here runs all
+//! interleavings one by one. It builds the graph of happens-before by definition, and searches in
+//! it which accesses race. A thread that meets a race ends there, as it does in the tool. Programs
+//! without a race must have the same results. Accesses that race in interleavings must also race
+//! under rc11. CI runs a slice; `random.rs` says how to run more.
 
 use std::collections::BTreeSet;
 
@@ -154,12 +154,13 @@ fn text(threads: &Threads) -> String {
             return 0; }\n"
 }
 
-/// What a thread has done.
+/// An event: what a thread has done.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     thread: usize,
     op: Op,
-    /// Of a read of an atomic: the event that it reads from.
+    /// For a read of an atomic, the event that it reads from; `None` for the initial value and for
+    /// other events.
     from: Option<usize>,
     line: usize,
 }
@@ -172,7 +173,8 @@ struct State {
     /// The last write of each atomic.
     last: [Option<usize>; 2],
     holder: Option<usize>,
-    /// The position of each thread, `r`, `v`, and whether a race has ended it.
+    /// For each thread: the index of its next statement, its variables `r` and `v`, and whether a
+    /// race has ended it.
     threads: Vec<(usize, i64, i64, bool)>,
 }
 
@@ -201,7 +203,8 @@ impl State {
         all
     }
 
-    /// Returns the events that a read synchronises with if it acquires.
+    /// Returns the events that happen before a read of an atomic if the read acquires: the releases
+    /// whose values it reads.
     fn sources(&self, read: usize) -> Vec<usize> {
         let mut all = Vec::new();
         let mut from = self.events[read].from;
@@ -252,7 +255,7 @@ impl State {
 #[derive(Debug, Default)]
 struct Outcomes {
     finals: BTreeSet<Vec<i64>>,
-    /// The lines of accesses that race.
+    /// The pairs of lines whose accesses race in some interleaving.
     races: BTreeSet<(usize, usize)>,
 }
 
@@ -281,7 +284,7 @@ fn explore_all(threads: &Threads, state: State, all: &mut Outcomes) {
     }
 }
 
-/// Makes a statement of a thread.
+/// Executes a statement of a thread in the state `next`.
 fn make(next: &mut State, number: usize, op: Op, line: usize, all: &mut Outcomes) {
     let from = match op {
         Op::Load(a, _) | Op::Add(a, _) => next.last[a],
@@ -333,7 +336,7 @@ fn lines(message: &str) -> Option<(usize, usize)> {
     Some((one.min(two), one.max(two)))
 }
 
-/// Whether the message about a race says which order is missing.
+/// Whether the message about a race says which order between the two accesses is missing.
 fn says_what_is_missing(failure: &str) -> bool {
     ["has to", "held at the first", "no lock, join or atomic"]
         .iter()

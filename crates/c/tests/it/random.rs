@@ -1,4 +1,4 @@
-//! Random programs, compared with an interpreter of interleavings that is written for them.
+//! Random programs, compared with an interpreter that this file has for them.
 //!
 //! There are three generators: atomics and updates; locks, semaphores, plain variables behind locks
 //! and loops that wait; and plain variables that race. The interpreter visits all states of all
@@ -13,12 +13,13 @@ use mazurka_core::Random;
 
 use crate::support::{ExploreOptions, explore, has_compiler};
 
-/// A step of a thread. `r` is its register: a value that it reads is added to three times `r`.
+/// A step of a thread. `r` is the register of the thread. A step that reads a value multiplies `r` by
+/// 3 and adds the value.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Load(usize),
     Store(usize, i64),
-    /// Stores the low bits of `r`.
+    /// Stores the two low bits of `r`.
     Give(usize),
     Add(usize, i64),
     Exchange(usize, i64, i64),
@@ -31,7 +32,7 @@ enum Op {
     Spin(usize, i64),
     /// Skips the next operation if `r` is odd.
     SkipIfOdd,
-    /// `r` is not this.
+    /// Asserts that `r` is not this number.
     Assert(i64),
 }
 
@@ -142,7 +143,7 @@ fn text(program: &Program) -> String {
     for (number, ops) in program.threads.iter().enumerate() {
         text += &format!("static void *t{number}(void *p) {{ int r = 0;\n");
         for (at, op) in ops.iter().enumerate() {
-            // A skipped operation skips no other.
+            // A `SkipIfOdd` that is itself skipped skips nothing.
             let before = ops[..at].iter().rev();
             let skips = before.take_while(|op| matches!(op, Op::SkipIfOdd)).count() % 2 == 1;
             if skips {
@@ -193,7 +194,7 @@ struct State {
     threads: Vec<(usize, i64, bool)>,
 }
 
-/// What can happen.
+/// All results of a program.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcomes {
     finals: BTreeSet<State>,
@@ -322,8 +323,8 @@ fn compare(kind: Kind, seed: u64) {
             expected.failures.clone(),
             "[]",
         );
-        // A `trylock` that fails may have read from a lock that was released meanwhile: with two of
-        // them a memory model has more results than interleavings.
+        // Under a memory model, a failing `trylock` may miss that the lock was released meanwhile.
+        // So with two of them there may be more results than in interleavings.
         let more = memory.is_some() && source.contains("trylock");
         let same = if more {
             got.0 >= wanted.0

@@ -10,14 +10,14 @@ use mazurka_c::{Machine, SearchStop, Settings, load, shim_source};
 use mazurka_core::{Bound, Limits, Narrator, Schedule};
 use mazurka_explore::{Algorithm, Goal, Search};
 
-/// What was found.
+/// What a search has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     pub executions: u64,
     pub blocked: u64,
     pub deadlocks: u64,
     pub discarded: u64,
-    /// Different results: exit codes and output.
+    /// Number of different results: exit codes, output, or what is observed.
     pub finals: u64,
     /// The messages of failures, with the line.
     pub failures: Vec<String>,
@@ -46,8 +46,8 @@ fn compilers() -> [String; 2] {
     [named("CC", "gcc"), named("CXX", "g++")]
 }
 
-/// Returns the optional flags that a compiler takes. The first one hides uninitialised values from
-/// the program; tests have none.
+/// Returns the optional flags that a compiler takes. The first flag, which initialises variables
+/// with 0, is left out, because no test has uninitialised variables.
 fn optional_flags(cxx: bool) -> &'static [&'static str] {
     static TAKEN: [OnceLock<Vec<&str>>; 2] = [OnceLock::new(), OnceLock::new()];
     TAKEN[usize::from(cxx)].get_or_init(|| {
@@ -85,10 +85,10 @@ pub struct ExploreOptions<'a> {
     pub allow_races: bool,
     pub nondet: Option<(&'a str, i64, i64)>,
     pub algorithm: Option<&'a str>,
-    /// A memory model.
+    /// The memory model; `None` for interleavings.
     pub memory: Option<&'a str>,
     pub leaks: bool,
-    /// What is observed, with commas between.
+    /// The names of what is observed, separated by commas.
     pub observed: Option<&'a str>,
 }
 
@@ -170,7 +170,7 @@ pub struct Compiled {
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // A folder that remains does no harm.
+        // If the folder cannot be removed, that does no harm.
         let _gone = fs::remove_dir_all(&self.folder);
     }
 }
@@ -245,7 +245,8 @@ fn explore_object(name: &str, object: &Path, how: &ExploreOptions<'_>) -> Findin
     found
 }
 
-/// Serves the requests of another process; as a test alone it does nothing.
+/// The child process of [`Compiled::explore`]: explores the program that the environment names.
+/// Without these variables, as an ordinary test, it does nothing.
 #[test]
 fn worker() {
     let Ok(object) = std::env::var("MAZURKA_C_OBJECT") else {

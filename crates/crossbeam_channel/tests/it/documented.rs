@@ -59,7 +59,8 @@ fn a_channel_ticks_again_and_again() {
         (four, ticks.capacity(), ticks.same_channel(&ticks.clone()))
     });
     assert_eq!((found, deadlock), (vec![(true, Some(1), true)], false));
-    // An attempt may come before the tick or after it, and a tick that is there stays.
+    // An attempt may come before the tick or after it, and a tick that has come stays in the
+    // channel.
     let (found, _) = outcomes(|| {
         let ticks = tick(TIME);
         let seen = (ticks.len(), ticks.is_full());

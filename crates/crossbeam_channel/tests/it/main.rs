@@ -307,7 +307,8 @@ fn everything_works_outside_a_model() {
     assert!(late.recv().is_ok());
 }
 
-/// An operation of a random program. Sends name a channel; a thread receives from its own.
+/// An operation of a random program. A send names a channel; a thread receives only from its own
+/// channel.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Send(usize),
@@ -484,7 +485,7 @@ fn ready_names_what_is_possible() {
     }
 }
 
-/// Another receiver may come in between.
+/// After `ready`, another thread may take the message first.
 #[test]
 fn what_was_ready_may_be_gone() {
     for capacity in [0, 1] {
@@ -532,7 +533,7 @@ fn nothing_is_ready() {
     });
     // Without senders a receive need not wait: it fails.
     assert_eq!((found, deadlock), (vec![(false, Ok(0), 0)], false));
-    // Two threads that only look never meet.
+    // Two threads that only wait in `ready` never exchange a message.
     let (found, deadlock) = outcomes(|| {
         let (s, r) = bounded::<u32>(0);
         let other = thread::spawn(move || {

@@ -1,9 +1,10 @@
-//! `loom::sync::atomic`: atomics whose making is an access, as in loom.
+//! `loom::sync::atomic`: atomics whose creation counts as a write access, as in loom.
 //!
-//! A pointer to an atomic that is published too early is a data race: the thread that follows it
-//! uses an atomic that another thread is still making. In `mazurka-rt` making an atomic is not an
-//! access, because `new` is a `const fn`; here it is a write of a cell that every operation reads.
-//! Only rc11 has data races, so the cell exists only there.
+//! Suppose a thread publishes a pointer to a new atomic with a `Relaxed` store. Another thread that
+//! follows the pointer may then use the atomic before it is made: a data race. `mazurka-rt` does
+//! not find it, because there `new` is a `const fn` and creating an atomic is not an access. Here
+//! the creation writes a cell, and every operation on the atomic reads this cell. Only rc11 has
+//! data races, so the cell exists only under rc11.
 
 use std::fmt;
 use std::mem::ManuallyDrop;

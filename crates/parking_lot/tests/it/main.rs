@@ -67,7 +67,7 @@ fn an_attempt_succeeds_or_not() {
     assert_eq!(seen, (vec![false, true], 0));
 }
 
-/// `is_locked` does not take the lock: the calling thread never makes others wait.
+/// `is_locked` does not take the lock, so it never makes another thread wait.
 #[test]
 fn is_locked_does_not_take_the_lock() {
     let (found, deadlocks) = outcomes(|| both(Mutex::new(()), |m| m.is_locked(), Mutex::is_locked));

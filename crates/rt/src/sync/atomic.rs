@@ -1,8 +1,8 @@
 //! `std::sync::atomic`, explored.
 //!
-//! Under sequential consistency weaker orderings are accepted, but loads return the last value
-//! stored, and the scope of the verdict says so. Under a memory model (weak/mod.rs) the engine
-//! decides which write an access reads; the real atomic then keeps its initial value.
+//! In interleavings, orderings weaker than `SeqCst` are accepted, but loads return the last value
+//! stored, and the summary says so. Under a memory model (weak/mod.rs), `mazurka-memory` decides
+//! which write an access reads. Then the real atomic inside keeps its initial value.
 //!
 //! Loads commute. Every operation that may write conflicts with every access to the same atomic,
 //! even if the result does not depend on the order (two `fetch_add`s whose results are not used).
@@ -30,7 +30,8 @@ impl Inner {
         self.clocks.load(current, cell, order);
     }
 
-    /// Records a store; `keeps` if it continues a release sequence.
+    /// Records a store. `changed` tells whether the value is another one than before, `keeps`
+    /// whether the store continues a release sequence.
     #[inline]
     fn wrote_value(&mut self, cell: u32, order: Ordering, changed: bool, keeps: bool) {
         let current = self.current;
@@ -135,20 +136,20 @@ fn check_exchange(success: Ordering, failure: Ordering) {
 struct Shared<A> {
     meta: OwnedMeta,
     value: A,
-    /// The value with which a static starts every execution. It is atomic as well, because models
+    /// The value with which a static starts every execution. It is an atomic, too, because models
     /// that run on several real threads at the same time (parallel tests) may share the static.
     initial: A,
 }
 
 impl<A> std::panic::RefUnwindSafe for Shared<A> {}
 
-/// Writes a new value if the current one is as expected.
+/// A `compare_exchange`: writes `new` if the value is `current`.
 struct Exchange<T> {
-    /// The operation that performs it.
+    /// The name of the operation in reports.
     verb: &'static str,
     current: T,
     new: T,
-    /// The ordering if it writes, and if it does not.
+    /// `success` is the ordering if it writes, `failure` the one if it does not.
     success: Ordering,
     failure: Ordering,
 }
@@ -201,8 +202,7 @@ macro_rules! atomic {
                 })
             }
 
-            /// Resets an atomic that outlives an execution to its first value when the
-            /// next one starts.
+            /// Resets a static to its first value if this is the first use of it in this execution.
             #[inline]
             fn start(&self, world: &World) {
                 let epoch = world.inner.borrow().epoch;
@@ -281,8 +281,9 @@ macro_rules! atomic {
                 value
             }
 
-            /// Changes the value under a memory model, if `change` returns one. Returns the old
-            /// value, and the new one.
+            /// Changes the value under a memory model to what `change` returns; if it returns
+            /// `None`, nothing is written. Returns the old value, and the new one if it was
+            /// written.
             fn update_weakly(
                 &self,
                 world: &World,
@@ -387,8 +388,8 @@ macro_rules! atomic {
                     let this = self.here(world);
                     let old = this.read_failing(world, [success, failure], (verb, place));
                     if old != current {
-                        // The exchange would have failed anyway, and another execution covers that
-                        // failure.
+                        // The value would have made the exchange fail anyway, and another execution
+                        // covers that failure.
                         world.discard();
                     }
                     return Err(old);
@@ -397,7 +398,7 @@ macro_rules! atomic {
                 self.exchange(wanted, place)
             }
 
-            /// Writes a value if the old one is `current`. Returns the old one.
+            /// Writes a value if the old one is `current`. Returns the old value in both cases.
             #[track_caller]
             #[inline]
             #[deprecated(note = "use `compare_exchange` instead, as with std")]
@@ -598,8 +599,9 @@ macro_rules! atomic {
                 self.0.value.as_ptr()
             }
 
-            /// Stores the current value in the real atomic. Under a memory model it then counts as
-            /// a new atomic with that initial value.
+            /// Stores the current value in the real atomic, so that the code can access it
+            /// directly. Under a memory model it then counts as a new atomic with that initial
+            /// value.
             fn settle(&mut self, place: Place) {
                 let Some(world) = world() else {
                     return;

@@ -1,4 +1,5 @@
-//! `std::sync::Barrier`, explored. Arrivals conflict, because the last one becomes the leader.
+//! `std::sync::Barrier`, explored. The arrivals of two threads conflict, because the thread that
+//! arrives last becomes the leader.
 
 use std::fmt;
 use std::panic::Location;

@@ -1,8 +1,9 @@
 //! `std::sync::Condvar`, explored.
 //!
-//! Waiting takes three steps: the thread releases the mutex and enlists; it takes its token; it
-//! acquires the mutex again. `notify_one` chooses which waiting thread to wake, and all choices are
-//! explored. Spurious wake-ups, which std allows, are explored if the settings ask for them.
+//! Waiting takes three steps. The thread releases the mutex and enlists with the condition
+//! variable; it waits for its token (world.rs); it acquires the mutex again. `notify_one` chooses
+//! which waiting thread to wake, and all choices are explored. Spurious wake-ups, which std allows,
+//! are explored if the settings ask for them.
 
 use std::fmt;
 use std::panic::Location;
@@ -42,12 +43,13 @@ const KIND: &str = "Condvar";
 struct Held<'w> {
     world: &'w World,
     lock: u32,
-    /// Whether the data may have changed while it was held.
+    /// Whether the protected data may have changed while the thread held the mutex.
     dirty: bool,
 }
 
 impl Held<'static> {
-    /// Returns the mutex of a guard; `None` outside a model.
+    /// Returns the mutex of a guard, as the current thread of the model holds it; `None` outside a
+    /// model.
     fn by<T>(guard: &MutexGuard<'_, T>) -> Option<Self> {
         let world = world()?;
         let (lock, dirty) = guard.in_model()?;
@@ -82,7 +84,7 @@ impl Condvar {
         !self.steady && world.spuriously(Spurious::Wake, place)
     }
 
-    /// Releases the mutex and enlists. Returns the cell.
+    /// Releases the mutex and enlists. Returns the cell of the condition variable.
     fn enlist<T>(
         &self,
         held: &Held<'_>,
@@ -94,8 +96,8 @@ impl Condvar {
         let cell = world.cell(&self.meta, KIND);
         let content = if dirty { wakes::CONTENT } else { 0 };
         if world.memory.is_some() {
-            // The thread enlists before it releases the mutex. Whatever a thread without the mutex
-            // does between the two, it could also do directly after the release.
+            // The thread enlists before it releases the mutex. What another thread does between the
+            // two, without the mutex, it could also do directly after the release.
             let pending = Pending::new(None, (KIND, verb), place);
             world.take_turn(cell, MemoryOrder::Relaxed, pending);
             world.enlist_in_turn(cell, wakes::NOTIFY);
@@ -186,8 +188,8 @@ impl Condvar {
         let notified = match held.world.memory {
             None => held.world.wait_or_time_out(cell, what, place),
             Some(_) => {
-                // The time may be over at once; if the thread is not listed any more, it was
-                // notified before.
+                // The time may be over at once. But if the thread is no longer enlisted, it has
+                // been notified.
                 let pending = Pending::new(None, what, place);
                 held.world.take_turn(cell, MemoryOrder::Relaxed, pending);
                 let timed_out = held.world.leave_list(cell);
@@ -265,7 +267,8 @@ impl Condvar {
         self.notify("notify_all", Location::caller());
     }
 
-    /// Wakes one or all waiting threads. In a model, returns how many were woken.
+    /// Wakes one or all waiting threads, as `verb` says. Returns how many were woken; `None`
+    /// outside a model.
     pub(crate) fn notify(&self, verb: &'static str, place: Place) -> Option<usize> {
         let all = verb == "notify_all";
         let Some(world) = world() else {

@@ -10,8 +10,9 @@ use super::OnceLock;
 
 /// A value that is made on first use: the counterpart of [`std::sync::LazyLock`].
 ///
-/// A static outlives an execution. Its value is made again in the next one if its function owns
-/// nothing that needs dropping. The functions of statics own nothing.
+/// A static outlives an execution. Each execution makes its value anew, by calling the function
+/// again. This requires that the function owns nothing that needs dropping, which holds for all
+/// statics.
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
     make: ManuallyDrop<F>,
@@ -45,8 +46,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
                 panic!("LazyLock instance has previously been poisoned");
             }
             // SAFETY: this runs under the lock of the cell. The first call moves the function out.
-            // Later calls happen only in other executions, and if it owns nothing, so a copy of its
-            // bytes is as good as the original.
+            // Later calls happen only in other executions, and only if the function owns nothing,
+            // so that a copy of its bytes is as good as the original.
             #[allow(unsafe_code)]
             let make = unsafe { std::ptr::read(&*this.make) };
             make()

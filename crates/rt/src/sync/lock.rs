@@ -19,13 +19,13 @@ impl World {
     }
 }
 
-/// Returns the changes that releasing a lock makes: always to its state, and to its content if that
-/// may have changed.
+/// Returns the changes of the cell of a lock when the lock is released, as bits of [`wakes`]: its
+/// state changes, and with `dirty` also its content.
 pub(crate) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
 }
 
-/// Returns a guard or data, as an error if the lock is poisoned.
+/// Wraps a guard or data: in an error if the lock is poisoned, in `Ok` otherwise.
 pub(super) fn with_poison<G>(poisoned: bool, guard: G) -> LockResult<G> {
     if poisoned {
         Err(PoisonError::new(guard))
@@ -114,14 +114,14 @@ macro_rules! lock {
                 this.poisons()
             }
 
-            /// Whether a thread panicked while changing the data; the current thread
-            /// holds the lock.
+            /// Like `is_poisoned`, for a thread that holds the lock.
             fn poisons(&self) -> bool {
                 self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
             }
 
-            /// Drops std's guard. `poisons` tells whether this poisons the lock: std cannot tell,
-            /// because it takes a panic of any thread of the model for one of this thread.
+            /// Drops std's guard. `poisons` tells whether this poisons the lock. std cannot tell,
+            /// because to std all threads of the model are one real thread, and it takes a panic of
+            /// any of them for one of this thread.
             pub(super) fn drop_real_guard<G>(&self, guard: G, poisons: bool) {
                 let given_up = |world: &World| world.inner.borrow().given_up.is_some();
                 let poisoned = self.poisons() || (poisons && !world().is_some_and(given_up));

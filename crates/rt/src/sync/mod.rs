@@ -1,8 +1,8 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
-//! `Arc` and `Weak` are std's with additions: vector clocks know what the reference counts order,
-//! and the `Arc` gives names to the objects in it. Where a program can observe the counts, they are
-//! explored (arc/counted.rs); otherwise cloning and dropping are not steps.
+//! `Arc` and `Weak` wrap those of std, with two additions: vector clocks know what the reference
+//! counts order, and an `Arc` gives names to the objects in it. Where a program can observe the
+//! counts, they are explored (arc/counted.rs); otherwise cloning and dropping are not steps.
 
 #[macro_use]
 mod lock;

@@ -30,8 +30,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     inner: Option<sync::MutexGuard<'a, T>>,
     /// Whether the protected data may have changed.
     dirty: bool,
-    /// Whether the thread was unwinding when it took the lock: then its panic does not poison the
-    /// lock.
+    /// Whether the thread was already unwinding when it took the lock. Then dropping the guard does
+    /// not poison the lock.
     unwinding: bool,
     /// The cell of the lock, if it was taken in a model.
     cell: Option<u32>,
@@ -64,7 +64,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Waits for its turn to take the lock.
+    /// Waits until the lock is free, and takes it in the model. Returns its cell.
     fn acquire(&self, world: &World, place: Place) -> u32 {
         let cell = world.cell(&self.meta, Self::KIND);
         let pending = Pending {
@@ -85,7 +85,8 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_at(Location::caller())
     }
 
-    /// Takes the lock again, at the place of a caller that released it to wait.
+    /// Waits for the lock and takes it. `place` is the place in reports: a wait takes the lock
+    /// again at the place of its call.
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let this = self.here();
         let cell = world().map(|world| this.acquire(world, place));
@@ -126,7 +127,8 @@ impl<T: ?Sized> Mutex<T> {
 
 #[doc(hidden)]
 impl<T: ?Sized> Mutex<T> {
-    /// Whether a thread holds the lock: an attempt to take it that changes nothing.
+    /// Whether a thread holds the lock. In a model this is a failed or successful attempt to take
+    /// the lock, except that the lock is not taken.
     #[track_caller]
     pub fn is_locked(&self) -> bool {
         let this = self.here();
@@ -157,7 +159,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.lock
     }
 
-    /// Returns the protected data for reading only: the lock does not become dirty.
+    /// Returns the protected data for reading only. So the guard does not record that the data may
+    /// have changed.
     pub(crate) fn peek(&mut self) -> &mut T {
         self.inner.as_mut().expect("the guard holds the lock")
     }

@@ -16,7 +16,8 @@ use crate::world::{Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "Once";
 
-/// Values of the flag of its cell.
+/// Values of `CellState::flag` for a `Once`: its function has run, or has panicked. Before, the
+/// flag is 0.
 const DONE: u8 = 1;
 const POISONED: u8 = 2;
 /// The value of its location while a function runs, under a memory model.
@@ -66,7 +67,7 @@ pub enum OnceStage {
 #[deprecated(note = "use `Once::new()` instead, as with std")]
 pub const ONCE_INIT: Once = Once::new();
 
-/// Releases the lock even if the function panics.
+/// Releases the lock when the function has ended, even by a panic.
 struct Running<'a> {
     world: &'a World,
     cell: u32,
@@ -109,7 +110,7 @@ impl Once {
         &self.meta
     }
 
-    /// Makes a copy in the same state, for a model.
+    /// Makes a copy of a static in the same state, for a model.
     pub(super) fn twin(&self) -> Self {
         let real = sync::Once::new();
         if self.real.is_completed() {
@@ -121,8 +122,8 @@ impl Once {
         }
     }
 
-    /// Returns its cell. A static that outlives an execution starts the next one without
-    /// having run anything.
+    /// Returns its cell. A static that outlives an execution begins the next one as if it had run
+    /// nothing.
     fn cell(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         if self.real.is_completed() {
@@ -317,7 +318,7 @@ impl Once {
         }
     }
 
-    /// Whether a function has completed; needs no step, because the borrow is exclusive.
+    /// Whether a function has completed. This is not a step, because the borrow is exclusive.
     pub(crate) fn is_done(&mut self) -> bool {
         match world() {
             None => self.real.is_completed(),

@@ -1,8 +1,9 @@
 //! `std::sync::OnceLock`, explored.
 //!
 //! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the
-//! earlier value may still exist. So a value never moves: each has its own allocation, the
-//! allocations are linked, and only dropping the `OnceLock`, which ends all borrows, frees them.
+//! earlier value may still exist. So a value never moves. Each value has its own allocation, with a
+//! link to the value of the execution before. Only dropping the `OnceLock`, which ends all borrows,
+//! frees the values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -130,7 +131,7 @@ impl<T> OnceLock<T> {
         });
     }
 
-    /// Returns the value, setting it by the function first if necessary.
+    /// Returns the value. If there is none yet, sets it to the result of the function.
     #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
     where
@@ -139,8 +140,8 @@ impl<T> OnceLock<T> {
         self.get_or_init_with(|_| f())
     }
 
-    /// Like [`get_or_init`](Self::get_or_init), but the function learns whether an earlier one
-    /// panicked.
+    /// Like [`get_or_init`](Self::get_or_init), but the function is told whether an earlier
+    /// function panicked.
     #[track_caller]
     pub(super) fn get_or_init_with(&self, f: impl FnOnce(&OnceState) -> T) -> &T {
         let this = self.here();

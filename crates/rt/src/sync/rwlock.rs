@@ -1,9 +1,10 @@
 //! `std::sync::RwLock`, explored.
 //!
 //! Reads commute with each other; writes commute with nothing. Several threads may hold the lock,
-//! so its acquisitions are guarded steps. Hence some runs may turn out to be already explored; they
-//! count as blocked, not as executions. Any thread that can take the lock may do so, whether or not
-//! other threads wait. No implementation can allow more.
+//! so its acquisitions are guarded steps (steps that are possible only in some states). With
+//! guarded steps, some runs turn out to repeat an explored execution; they count as blocked, not as
+//! executions. Any thread that can take the lock may do so, even if other threads wait. No real
+//! implementation allows more.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -44,15 +45,16 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
     lock: &'a RwLock<T>,
     inner: Option<sync::RwLockWriteGuard<'a, T>>,
     dirty: bool,
-    /// Whether the thread was unwinding when it took the lock: then its panic does not poison the
-    /// lock.
+    /// Whether the thread was already unwinding when it took the lock. Then dropping the guard does
+    /// not poison the lock.
     unwinding: bool,
     cell: Option<u32>,
     place: Place,
 }
 
 impl Inner {
-    /// Records that there are guarded steps, which the search must know from the start.
+    /// Records that there are guarded steps. The search must know this from its start, so it starts
+    /// again the first time.
     pub(crate) fn guarded(&mut self) {
         if !self.guarded {
             self.guarded = true;
@@ -83,8 +85,9 @@ impl Inner {
 const WRITTEN: Value = -1;
 
 impl World {
-    /// Takes the lock, for reading if `pending` waits for read access. Returns whether it did; with
-    /// `waits` it waits until it does.
+    /// Takes the lock under a memory model, for reading if `pending` waits for read access,
+    /// otherwise for writing. With `waits` it waits until that is possible. Returns whether it took
+    /// the lock.
     fn take_weakly(&self, cell: u32, waits: bool, pending: Pending) -> bool {
         let reads = pending.until == Until::Read(cell);
         if self.readers_are_apart(waits) {
@@ -122,7 +125,7 @@ impl World {
         }
     }
 
-    /// Ends a write. The function releases the real lock.
+    /// Ends a write. The function that is passed releases the real lock.
     fn give_write_weakly(
         &self,
         cell: u32,
@@ -137,7 +140,8 @@ impl World {
         give_back();
     }
 
-    /// Changes the number of readers.
+    /// Ends a read or a write in a lock whose readers are counted: changes the value of its
+    /// location.
     fn give_weakly(&self, cell: u32, next: &dyn Fn(Value) -> Value, dirty: bool, pending: Pending) {
         let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
         self.update(
@@ -197,7 +201,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Waits for its turn and takes the lock. Returns its cell, in a model.
+    /// Waits until the lock can be taken, and takes it. Returns its cell; `None` outside a model.
     fn acquire(
         &self,
         pending: impl FnOnce(u32) -> Pending,
@@ -214,7 +218,8 @@ impl<T: ?Sized> RwLock<T> {
         Some(cell)
     }
 
-    /// Takes the lock, unless the thread would have to wait. Returns its cell, in a model.
+    /// Takes the lock, unless the thread would have to wait. Returns its cell; `None` outside a
+    /// model.
     fn try_acquire<G>(
         &self,
         until: fn(u32) -> Until,

@@ -24,7 +24,7 @@ use crate::world::world;
 pub(crate) struct Refused(pub String);
 
 impl Refused {
-    /// Fails the test: the memory model was set explicitly.
+    /// Fails the test with this reason, because the test itself has set the memory model.
     pub fn fail(&self, memory: Memory) -> ! {
         end_test!(
             "mazurka: under {memory} this cannot be explored: {}\n\
@@ -57,7 +57,8 @@ impl Builder {
             let Some(fault) = &explored.fault else {
                 break explored;
             };
-            // The reported run may show something that the search must know from its start.
+            // The reported run may show a fact that the search must know from its start; then
+            // search again.
             let Some(mut report) = report_fault(program, plan.memory, fault) else {
                 continue;
             };
@@ -246,8 +247,8 @@ pub(super) fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault>
     fault.or_else(|| (replay.ending == Some(Ending::Deadlock)).then_some(Fault::Deadlock))
 }
 
-/// Reports a fault. Returns `None` if the search must start again, because the run has shown
-/// something that it must know from its start.
+/// Reports a fault. Returns `None` if the run has shown a fact that the search must know from its
+/// start, so that the search must start again.
 pub(super) fn report_fault(
     program: &mut WeakProgram,
     memory: Memory,

@@ -1,10 +1,11 @@
 //! Describes executions under a memory model step by step, and writes their replays.
 //!
-//! After its version, a replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number
-//! after a step counts writes that earlier steps made to its location: for a read those that are
-//! newer than the write that it reads from, for a write those that it comes before in mo. For a
-//! choice it is the outcome. For example, a read `0.1=1` misses the newest write to its location,
-//! and reads the one before.
+//! After its version, a replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). In the
+//! schedule, a step is a thread, perhaps with a number: `0.1=1`. For a read, the number counts the
+//! earlier steps that write a newer value to the location than the one that is read. So the read
+//! `0.1=1` misses the newest write to its location and reads the one before. For a write, it counts
+//! the earlier steps whose writes to the location come later in mo. For a choice, it is the
+//! outcome. Without a number it is 0.
 
 use std::fmt::Write;
 
@@ -67,7 +68,7 @@ pub(crate) fn read(program: &mut WeakProgram, text: &str) -> Result<Schedule, St
 struct Describer<'a> {
     program: &'a mut WeakProgram,
     graph: &'a Graph,
-    /// The next event of each thread.
+    /// The index of the next event of each thread.
     next: Vec<u32>,
     /// The number of the step, from 1, that made each event.
     made: FxHashMap<(u32, u32), usize>,
@@ -111,7 +112,8 @@ impl Describer<'_> {
         }
     }
 
-    /// Describes what a thread is about to do, without doing it: an access that races.
+    /// Describes the access that a thread is about to make, without making it, because the access
+    /// races.
     fn announce(&mut self, thread: ThreadId) {
         let process = ProcessId(thread.0);
         if !matches!(
@@ -133,10 +135,11 @@ impl Describer<'_> {
         self.made.insert((thread.0, index), self.lines.len());
     }
 
-    /// Describes behaviour that no interleaving shows: the step misses the newest write,
-    /// or precedes it.
+    /// Describes behaviour that no interleaving has: the step reads an older write than the newest,
+    /// or makes a write that comes before the newest in mo.
     fn describe_weak(&mut self, event: &Event, last: &Event, what: &str) {
-        // Which ends a call of an object sees is a choice of the client.
+        // The call step of an operation (object.rs) may miss the end of another operation. That is
+        // a choice of the client, not behaviour of the object.
         if !event.is_access() || what.starts_with(crate::object::KIND) {
             return;
         }
@@ -213,7 +216,7 @@ fn waiting(inner: &Inner) -> Vec<String> {
     })
 }
 
-/// The steps of an execution, and its behaviour that no interleaving shows.
+/// The steps of an execution, and lines about behaviour that no interleaving has.
 pub(crate) struct DescribedExecution {
     pub lines: Vec<Line>,
     pub weak: Vec<String>,

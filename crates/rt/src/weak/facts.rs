@@ -1,8 +1,9 @@
 //! Facts that a search has learned about the program, as text in replays.
 //!
 //! Some accesses are events only if the program does something special, perhaps later or in another
-//! execution. A search that meets this starts again. A replay may end before it meets this. So it
-//! lists after its schedule the facts that it must know from the start:
+//! execution. For example, the end of a thread is an event only if the program calls `is_finished`.
+//! A search that learns such a fact starts again with it. A replay may end before the program does
+//! it. So the replay lists, after its schedule, the facts that it must know from the start:
 //!
 //! | text | what |
 //! |---|---|

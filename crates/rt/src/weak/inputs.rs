@@ -1,13 +1,15 @@
 //! Inputs under a memory model.
 //!
-//! A comparison of inputs is a *decision* of the graph: an event whose outcomes are those that are
-//! feasible together with the decisions of all other threads. The engine stores questions and
-//! outcomes as numbers. This file gives them their meaning, and the solver decides what is
-//! feasible. Terms are kept for all executions, so the numbers mean the same in each.
+//! A comparison of inputs is a *decision* of the execution graph: an event with an outcome. For
+//! example, for `x < 3` with an input `x` the *question* is the term `x < 3`, and the outcomes are
+//! its two *sides*, true and false. Only outcomes that are feasible together with the decisions of
+//! all threads so far are explored. `mazurka-memory` stores questions and outcomes as indices. This
+//! file gives the indices their meaning, and the solver decides what is feasible. The tables are
+//! kept for all executions of a search, so an index means the same in each.
 //!
-//! A reported execution runs with concrete values that take its path, so it has no decisions. Its
-//! schedule is that of the search without the decisions, and a replay lists the values as facts:
-//! `rc11: 0 0.1=1; 0#0=7`.
+//! A reported execution runs with concrete values of the inputs that lead to the same decisions, so
+//! its graph has no decision events. Its schedule is that of the search without the decisions, and
+//! a replay lists the values as facts: `rc11: 0 0.1=1; 0#0=7`.
 
 #[cfg(not(feature = "symbolic"))]
 mod known {
@@ -89,11 +91,11 @@ mod known {
     /// A question about inputs.
     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     pub(crate) enum Question {
-        /// A term that must hold; it has one outcome.
+        /// A term that is assumed to hold. This question has one outcome.
         Holds(Term),
-        /// The side of a condition.
+        /// Whether a condition is true.
         Side(Term),
-        /// The value of a term that the code needs at a place.
+        /// Which value a term has that the code needs as a plain number at a place.
         Value(Term, Place),
     }
 
@@ -102,7 +104,8 @@ mod known {
     pub(crate) struct Questions {
         all: Vec<Question>,
         numbers: FxHashMap<Question, u32>,
-        /// The question of each outcome, and its key: a side, or the key of a value.
+        /// For each outcome, the index of its question, and its key: a side (0 or 1), or the key of
+        /// a value (unknowns.rs).
         outcomes: Vec<(u32, i64)>,
         outcome_numbers: FxHashMap<(u32, i64), u32>,
     }
@@ -140,8 +143,8 @@ mod known {
             }
         }
 
-        /// Returns the first feasible key of a question on the path, or the first one
-        /// after `after`.
+        /// Returns the first feasible key of a question under the decisions in `path`; if `after`
+        /// is given, the first one after it. `None` if there is no such key.
         fn feasible(&mut self, question: Question, after: Option<i64>) -> Option<i64> {
             match question {
                 Question::Holds(_) => after.is_none().then_some(0),
@@ -152,8 +155,8 @@ mod known {
                     (from..2).find(|&side| self.possible(sides[side as usize]).is_some())
                 }
                 Question::Value(term, place) => {
-                    // If the search found a value whose key is not searched, there is no further
-                    // one.
+                    // A key outside this range belongs to a value that is not searched for. It is
+                    // the last one that is explored.
                     if after.is_some_and(|after| !(0..i64::MAX).contains(&after)) {
                         return None;
                     }
@@ -166,8 +169,8 @@ mod known {
         }
     }
 
-    /// Returns the first feasible outcome of a question, given the decisions made, or the next one
-    /// after `after`.
+    /// Returns the first feasible outcome of a question under the decisions `made`; if `after` is
+    /// given, the next feasible one after it. `None` if there is no such outcome.
     pub(crate) fn decide(
         inner: &mut Inner,
         made: &[Decision],
@@ -245,7 +248,7 @@ mod known {
         program.inner(|inner| inner.unknowns.lost.then_some(inner.unknowns.most))
     }
 
-    /// Returns the schedule without its decisions.
+    /// Returns the schedule without the steps that are decisions.
     fn plain(schedule: &Schedule, graph: &Graph) -> Schedule {
         let mut next = vec![0; graph.threads() as usize];
         let mut stays = |thread: mazurka_memory::ThreadId| {
@@ -279,7 +282,8 @@ mod known {
         Ok(open.then(|| plain(schedule, &graph)))
     }
 
-    /// Returns the same fault with values that take its path, and fixes the inputs to these values.
+    /// Finds values of the inputs that lead to the execution with this fault, and fixes the inputs
+    /// to them. Returns the fault of the execution with these values.
     pub(crate) fn settle(
         program: &mut WeakProgram,
         memory: Memory,
@@ -317,7 +321,7 @@ mod known {
             program.inner(|inner| inner.unknowns.compared)
         }
 
-        /// Adds an execution. Returns whether it completes such a pair.
+        /// Adds an execution. Returns whether it and an earlier one are such a pair.
         pub fn add(&mut self, program: &WeakProgram, result: u64, schedule: Schedule) -> bool {
             program.inner(|inner| self.0.add(inner, result, || schedule))
         }

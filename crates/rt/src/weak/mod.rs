@@ -1,19 +1,22 @@
 //! Closures under a memory model: their accesses become events of an execution graph.
 //!
-//! `mazurka-memory` decides what each access returns. A thread of the model announces an access
-//! ([`World::act`]) and is suspended until the engine answers. Threads are the coroutines of
-//! `simulate.rs`, and they are answered in an order that extends po ∪ rf. So plain memory of real
-//! code holds the only value that a race-free read can have, and needs no history.
+//! The *engine* is the search of `mazurka-memory`, which decides what each access returns. A thread
+//! of the model announces an access ([`World::act`]) and is suspended until the engine answers.
+//! Threads are the coroutines of `simulate.rs`. A run answers them in an order that extends po ∪ rf
+//! (program order and reads-from). So when real code reads plain memory without a race, the memory
+//! holds the one value that the read can have, and no older values have to be kept.
 //!
-//! - *Values.* A pointer of one run means nothing in the next, so the engine never sees what an
-//!   atomic holds. The value of a write is its name (the thread, and how many writes it made
-//!   before), and each run keeps the bits of its writes. The initial write is 0.
+//! - *Values.* An atomic may hold a pointer, which differs from run to run, so the engine never
+//!   sees the bits in an atomic. To the engine, the value of a write is its name (the thread, and
+//!   how many writes the thread made before), and each run keeps the bits of its writes. The name
+//!   of the initial write is 0.
 //! - *Primitives* are built from accesses to locations of their own, like real ones. A mutex is a
-//!   lock of the engine; an `RwLock` is several; a `Once` and a park permit are updates that wait;
-//!   waiting threads await a token. Where a primitive keeps a state in real memory (its waiting
-//!   threads, the messages of a channel), every operation is an update of one location, and rf
-//!   orders these updates. Their orderings are only as strong as the primitive promises: two sends
-//!   do not synchronise.
+//!   lock of the engine, and an `RwLock` consists of several locks. A `Once` and a park permit are
+//!   locations with updates that wait for a value. A waiting thread awaits a token. Some primitives
+//!   keep a state in real memory, such as the list of waiting threads or the messages of a channel.
+//!   Each operation of such a primitive updates one location, and rf orders these updates. The
+//!   memory orders of the updates are only as strong as the primitive promises: for example, two
+//!   sends do not synchronise.
 //! - *Plain accesses* (`cell::UnsafeCell`) are events, so that the engine finds races before
 //!   they happen.
 //! - *Names* of objects are those of `names.rs`: they are functions of what precedes an
@@ -65,22 +68,23 @@ use spin::{Round, Seen};
 /// The value of the initial write of an atomic.
 pub(crate) const INITIAL: Value = 0;
 
-/// The state of a thread for the graph engine, and its clock of spawn and join, which interleavings
-/// use, too.
+/// The state of a thread for the engine, and its clock of spawn and join, which interleavings use,
+/// too.
 #[derive(Default)]
 pub(crate) struct EngineState {
-    /// The access that it has announced.
+    /// The access that the thread has announced; `None` if it has announced none.
     action: Option<Action>,
+    /// What the announced access does with the value that it reads.
     rule: Rule,
-    /// The answer of the engine.
+    /// The last answer of the engine.
     answer: Value,
-    /// Number of answers it has received.
+    /// Number of answers that the thread has received in this run.
     answers: u32,
-    /// Accesses to repeat without suspending, in reverse order.
+    /// Accesses to repeat without suspending, the next one last.
     known: Vec<Known>,
     /// The bits of its writes to atomics, including the announced one.
     bits: Vec<u64>,
-    /// Number of these writes that it has made.
+    /// Number of these writes that the thread has made; an announced one is not counted.
     made: usize,
     round: Round,
     /// Number of its waits for a token.
@@ -90,14 +94,14 @@ pub(crate) struct EngineState {
     pub spawn_join_clock: Vec<u32>,
 }
 
-/// What a pending update or await does with the value that it reads.
+/// What an announced update or await does with the value that it reads.
 #[derive(Clone, Copy, Default)]
 enum Rule {
     #[default]
     Nothing,
-    /// An update of an atomic.
+    /// The access is an update or an await of an atomic.
     Bits(*const BitsRule<'static>),
-    /// An update of a location of a primitive.
+    /// The access is an update or an await of a location of a primitive.
     Number(*const dyn Fn(Value) -> Effect),
 }
 
@@ -105,7 +109,7 @@ enum Rule {
 pub(crate) struct BitsRule<'a> {
     /// The initial bits of the atomic.
     initial: u64,
-    /// Returns the bits to write in place of the ones read; `None` if it writes nothing.
+    /// Returns the bits to write in place of those that were read; `None` to write nothing.
     change: &'a dyn Fn(u64) -> Option<u64>,
     /// The bits that a spinning thread has already seen. If the atomic holds them and the operation
     /// would change nothing, the operation waits for other bits.
@@ -157,7 +161,7 @@ impl Inner {
         self.threads[thread].engine.bits[number]
     }
 
-    /// Returns what the pending update or await of a thread does if it reads this value.
+    /// Returns what the announced update or await of a thread does if it reads this value.
     fn effect(&mut self, thread: ProcessId, read: Value) -> Effect {
         let engine = &self.threads[thread.index()].engine;
         match engine.rule {
@@ -312,8 +316,8 @@ impl World {
         self.act(pending, action, Rule::Bits(rule.cast()))
     }
 
-    /// Returns the bits that the next read of an atomic must differ from, if the
-    /// thread spins on it.
+    /// Returns the bits that the next read of an atomic must not see, because the thread spins on
+    /// this atomic (weak/spin.rs).
     fn stale_bits(&self, cell: u32) -> Option<u64> {
         match self.inner.borrow_mut().me().engine.round.stale(cell)? {
             Seen::Bits { bits, .. } => Some(bits),
@@ -326,7 +330,7 @@ impl World {
         self.inner.borrow_mut().me().engine.made += 1;
     }
 
-    /// Updates a location of a primitive. Returns the value that it read.
+    /// Updates a location of a primitive; may wait. Returns the value that it read.
     pub fn update(
         &self,
         cell: u32,
@@ -393,7 +397,7 @@ impl World {
         read
     }
 
-    /// Reads a location that no loop waits for.
+    /// Reads a location, with no effect on the detection of spin loops.
     pub fn look(&self, cell: u32, order: MemoryOrder, pending: Pending) -> Value {
         let loc = Loc(cell);
         self.act(pending, Action::Read { loc, order }, Rule::Nothing)
@@ -448,7 +452,7 @@ impl World {
         }
     }
 
-    /// Records that the current thread has taken a lock, or its turn.
+    /// Records that the current thread has taken a lock or a turn (weak/wait.rs).
     pub fn took_lock(&self) {
         self.inner.borrow_mut().me().engine.round.locked();
     }

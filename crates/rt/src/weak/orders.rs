@@ -1,9 +1,10 @@
 //! Finds orderings of a test that are too weak, or stronger than needed.
 //!
 //! A *place* is a call in the source that names orderings, together with the orderings written
-//! there. The orderings are replaced while the test runs. The places are those that a search has
-//! met; if a search with other orderings meets more, the question is asked again with these too.
-//! `mazurka_memory::orders` determines which orderings are tried.
+//! there. To try other orderings, the runtime replaces the written ones while the test runs. A
+//! place is known once a search has met it. If a search with other orderings meets new places, the
+//! whole question is asked again with these places, too. `mazurka_memory::orders` determines which
+//! orderings are tried.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,9 +64,9 @@ where
 /// The advice about the orderings of a test.
 #[derive(Clone, Debug)]
 pub struct Orderings {
-    /// The kind of advice.
+    /// Whether orderings must be stronger, may be weaker, or are right.
     pub advice: Advice,
-    /// The failure of the test as written, if it fails.
+    /// The failure of the test with the orderings as written; `None` if it passes.
     pub failure: Option<String>,
     /// The calls that name orderings, in the order of the source.
     pub places: Vec<OrderingPlace>,
@@ -82,12 +83,12 @@ pub struct OrderingPlace {
     pub place: String,
     /// The call, such as `AtomicBool.store`.
     pub call: String,
-    /// The ordering written there.
+    /// The ordering in the source.
     pub written: Ordering,
-    /// The failure ordering written there, if the call has one.
+    /// The failure ordering in the source, if the call has one.
     pub written_failure: Option<Ordering>,
-    /// The advised ordering; `None` if that was not decided. A fence with the advice `Relaxed`
-    /// is not needed.
+    /// The advised ordering; `None` if a limit ended the search before it was found. A fence with
+    /// the advice `Relaxed` is not needed.
     pub advised: Option<Ordering>,
     /// The advised failure ordering, if the call has one.
     pub advised_failure: Option<Ordering>,
@@ -165,7 +166,8 @@ pub(crate) struct Chosen {
     orders: Vec<AccessOrder>,
     /// The index of each call, by the address of its place, its verb and its orderings.
     known: FxHashMap<(usize, &'static str, AccessOrder), usize>,
-    /// Whether calls that were not met before become `SeqCst`.
+    /// Whether calls that a search meets for the first time become `SeqCst`; otherwise they keep
+    /// the orderings in the source.
     strongest: bool,
 }
 
@@ -220,11 +222,11 @@ impl World {
     }
 }
 
-/// Why it is not known whether the test passes with some orderings.
+/// Why a search could not tell whether the test passes with some orderings.
 enum NoAnswer {
     /// A limit was reached.
     Limit,
-    /// A search has met more calls.
+    /// The search has met new calls.
     Grown,
     Refused(Refused),
 }
@@ -252,7 +254,7 @@ impl Advisor<'_> {
         explored.map_err(|why| NoAnswer::Refused(Refused(why)))
     }
 
-    /// Whether the search found no fault; a limit leaves this open.
+    /// Whether the search found no fault. If a limit ended it without a fault, that is an error.
     fn verdict(&mut self, explored: Explored) -> Result<bool, NoAnswer> {
         let cut = !explored.bounds.is_empty() || inputs::are_incomplete(&self.program);
         if explored.fault.is_none() && cut {

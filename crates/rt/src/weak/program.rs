@@ -1,10 +1,11 @@
-//! A closure as a program of the graph engine. Going back means running it again from the start.
+//! A closure as a program of `mazurka-memory`, the engine that builds execution graphs. Going back
+//! means running the closure again from the start.
 //!
 //! Most runs are complete when the engine goes back. If a run is not, its threads first continue to
-//! their ends, as far as possible. Each read gets the last write in mo, which every model admits,
-//! so the threads end as in some execution and drop what they own. Some threads cannot continue, or
-//! are about to make a plain access, which might race. They are abandoned, and what they own is
-//! leaked.
+//! their ends, as far as possible, so that they drop what they own. In this part each read gets the
+//! last write in mo, which every model allows, so the run ends like some execution. Threads that
+//! have to wait, or that are about to make a plain access (which might race), are abandoned, and
+//! what they own is leaked.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -18,12 +19,12 @@ use crate::builder::Builder;
 use crate::simulate::{RecordedStep, SearchAbort, Stage, Table, diverged};
 use crate::world::{Inner, Life, Until};
 
-/// Number of futile rounds of a thread that runs alone after which it is taken to spin for ever.
+/// A thread that runs alone is taken to spin for ever after this many futile rounds.
 const MAX_FUTILE_ROUNDS: u32 = 200;
-/// Number of accesses of a thread that runs alone after which it is taken to spin for ever.
+/// A thread that runs alone is taken to spin for ever after this many accesses.
 const MOST_STEPS: u32 = 20_000;
 
-/// Number of steps to spend on finishing an abandoned run.
+/// Limit on the steps that finish an abandoned run.
 const MAX_FINISHING_STEPS: usize = 1000;
 
 /// A closure and its threads, as a program of the graph engine.
@@ -35,11 +36,12 @@ pub(crate) struct WeakProgram {
     pub table: ProcessTable,
     /// The answers of this run, in order.
     log: Vec<(ThreadId, Value)>,
-    /// Whether there is a run.
+    /// Whether a run has begun.
     begun: bool,
-    /// Number of futile rounds that every search explores.
+    /// Number of futile rounds of a spin loop that a search explores at least.
     pub spins: u32,
-    /// Returns the result of an execution, for checks of determinism.
+    /// Returns the index of the result of an execution, for checks of determinism; `None` if
+    /// results are not compared.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
 
@@ -65,12 +67,12 @@ impl WeakProgram {
         self.stage.body.clone()
     }
 
-    /// Makes the next operation start a new run.
+    /// Ends the run, so that the next request of the engine starts a new one.
     pub fn reset(&mut self) {
         self.begun = false;
     }
 
-    /// Runs up to the first accesses, unless there is already a run.
+    /// Runs up to the first accesses, unless a run has already begun.
     pub fn begin(&mut self) {
         if self.begun {
             return;
@@ -82,8 +84,8 @@ impl WeakProgram {
         self.look();
     }
 
-    /// Ends the search if the run has shown something that the search must know from its start, or
-    /// that cannot be explored.
+    /// Ends the search if the run has shown a fact that the search must know from its start
+    /// (facts.rs), or has done something that cannot be explored.
     fn look(&mut self) {
         let mut inner = self.stage.world.inner.borrow_mut();
         let stop = match inner.refused.take() {
@@ -132,8 +134,9 @@ impl WeakProgram {
         self.stage.run(process, &mut Table::Known(&self.table))
     }
 
-    /// Returns the result of the next access of a thread, if each location has its last value; the
-    /// access may change that value. `None` if the thread cannot or should not continue.
+    /// Returns what the next access of a thread returns if it sees the last value of its location.
+    /// `last` holds these values, and a write changes it. `None` if the thread cannot or should not
+    /// continue.
     fn next_alone(&mut self, process: ProcessId, last: &mut Vec<Option<Value>>) -> Option<Value> {
         let mut inner = self.stage.world.inner.borrow_mut();
         let state = inner.threads.get(process.index())?;
@@ -175,7 +178,7 @@ impl WeakProgram {
         Some(value)
     }
 
-    /// Repeats the run.
+    /// Repeats the run from the start, with the answers in the log.
     fn run_again(&mut self) {
         let log = std::mem::take(&mut self.log);
         self.begun = false;
@@ -226,8 +229,9 @@ impl WeakProgram {
         spinning.map(|(at, _)| ThreadId(at as u32)).collect()
     }
 
-    /// Whether nothing that a spinning thread waits for has changed since it was read, and no other
-    /// choice covers this wait. `last` returns the last write of a location.
+    /// Whether a spinning thread really waits for ever: no location of its round has changed since
+    /// the thread read it, and no other choice of the first location to differ covers this wait
+    /// (weak/spin.rs). `last` returns the last write of a location.
     pub fn has_seen_all(&self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> bool {
         let inner = self.stage.world.inner.borrow();
         let round = &inner.threads[thread.index()].engine.round;
@@ -352,7 +356,8 @@ impl Program for WeakProgram {
     }
 
     fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
-        // The words of a step are recorded at its end, so steps are repeated one by one.
+        // While steps are recorded, accesses are repeated one at a time, because the description of
+        // a step is recorded when the thread is suspended again.
         let one_by_one = self.inner(|inner| inner.recording);
         let length = if one_by_one { 1 } else { known.len().max(1) };
         for known in known.chunks(length) {

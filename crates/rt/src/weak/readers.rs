@@ -1,24 +1,26 @@
 //! Locks with readers, under a memory model.
 //!
-//! Readers of an `RwLock` are not ordered with each other, but a lock of the engine orders all
-//! threads that take it. So an `RwLock` consists of several locks: one for the writers, and one for
-//! each thread that reads. A reader takes its own lock; a writer takes the writers' lock and then
-//! those of all readers. So each way to place the readers between the writers is one execution, and
-//! a reader is ordered after writers alone, as std promises. A thread that holds several read
-//! guards at a time takes its lock only once.
+//! Readers of an `RwLock` are not ordered with each other, but a lock of the engine
+//! (`mazurka-memory`) orders all threads that take it. So an `RwLock` consists of several locks:
+//! one for the writers, and one for each thread that reads. A reader takes its own lock; a writer
+//! takes the writers' lock and then those of all readers. So two executions differ if a reader
+//! comes between other writers, but not if two readers swap. And a reader synchronises only with
+//! writers, as std promises. A thread that holds several read guards at a time takes its lock only
+//! once.
 //!
-//! The search learns which threads read: if it meets a new one, it starts again (facts.rs).
+//! The search has to know which threads read. If it meets a new one, it starts again (facts.rs).
 //!
-//! A writer that holds some of these locks and waits for another one does not hold the `RwLock`.
-//! The difference shows only in executions in which threads wait for ever. With a real `RwLock`,
-//! such a writer would not keep a reader waiting, and which of several waiting writers has come
-//! that far would make no difference. So an execution with such a writer does not count as a
-//! deadlock if a reader waits for the writer, or if another writer whose name comes first waits for
-//! it ([`WeakProgram::is_covered_wait`]).
+//! A writer takes these locks one after the other. While it waits for the lock of a reader, it
+//! already holds other locks, but not yet the `RwLock`. This half-way state does not exist in a
+//! real `RwLock`: there a waiting writer keeps no reader waiting, and all waiting writers are in
+//! the same state. The difference matters only if threads wait for ever. So an execution with such
+//! a writer does not count as a deadlock if a reader waits for the writer, or if another writer
+//! whose name comes first waits for it ([`WeakProgram::is_covered_wait`]). Other executions cover
+//! it.
 //!
-//! An attempt (`try_read`, `try_write`) would see such a writer, and a `downgrade` has to let other
-//! readers in. In a program that uses one of them, each `RwLock` is one location with the number of
-//! its readers (`sync/rwlock.rs`), which orders them.
+//! An attempt (`try_read`, `try_write`) would observe the half-way state, and a `downgrade` has to
+//! let readers in. In a program that uses one of these operations, each `RwLock` is instead one
+//! location with the number of its readers (`sync/rwlock.rs`), which orders the readers, too.
 
 use mazurka_memory::{Action, Loc};
 
@@ -31,7 +33,8 @@ use crate::world::{Inner, Life, Pending, Until, World};
 pub(crate) struct Readers {
     /// The threads that read any of them, in the order in which they were met.
     pub threads: Vec<u32>,
-    /// Whether any is tried or downgraded, so that readers are counted.
+    /// Whether any `RwLock` is tried or downgraded. Then each `RwLock` is one location with the
+    /// number of its readers.
     pub counted: bool,
 }
 
@@ -50,7 +53,8 @@ impl Inner {
 }
 
 impl World {
-    /// Whether each reader has its own lock. Attempts and downgrades do not allow that.
+    /// Whether each reader has its own lock. An operation that does not wait (an attempt or a
+    /// downgrade) makes this false, and the search starts again.
     pub fn readers_are_apart(&self, waits: bool) -> bool {
         let mut inner = self.inner.borrow_mut();
         if !waits && !inner.readers.counted {
@@ -62,7 +66,7 @@ impl World {
         !inner.readers.counted
     }
 
-    /// Waits for its turn to read an `RwLock`.
+    /// Waits for read access to an `RwLock`, and takes it.
     pub fn lock_to_read(&self, cell: u32, pending: Pending) {
         if let Some(part) = self.own_part(cell) {
             self.act(pending, Action::Lock { loc: Loc(part) }, Rule::Nothing);
@@ -83,7 +87,7 @@ impl World {
         }
     }
 
-    /// Waits for its turn to write an `RwLock`.
+    /// Waits for write access to an `RwLock`, and takes it.
     pub fn lock_to_write(&self, cell: u32, pending: Pending) {
         self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
         let what = (pending.what.0, "wait for readers");
@@ -94,8 +98,9 @@ impl World {
         self.took_lock();
     }
 
-    /// Ends a write; `dirty` if the content may have changed. The first thread that is let in must
-    /// find the real lock free, so `give_back` releases it after the first step.
+    /// Ends a write. `dirty` tells whether the content may have changed. The function `give_back`
+    /// releases the real lock. It is called after the first step, because the thread that is let in
+    /// first must find the real lock free.
     pub fn unlock_write(&self, cell: u32, dirty: bool, pending: Pending, give_back: impl FnOnce()) {
         let mut give_back = Some(give_back);
         let what = (pending.what.0, "let readers in");
@@ -152,7 +157,7 @@ impl WeakProgram {
             let waiting: Vec<_> = waiting.collect();
             let path = |number: usize| &inner.names.paths[number];
             waiting.iter().any(|&(writer, until, at)| match until {
-                // It holds the writers' lock.
+                // This writer holds the writers' lock, and waits for the lock of a reader.
                 Until::Write(cell) if at != Loc(cell) => {
                     waiting.iter().any(|&(other, until, _)| match until {
                         Until::Read(read) => read == cell,

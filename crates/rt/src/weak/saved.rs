@@ -1,8 +1,9 @@
 //! Searches through execution graphs with checkpoints.
 //!
-//! What is saved is the stack of choice points (`mazurka_memory::Unexplored`), so a search
-//! continues exactly where it stopped. The search runs in slices of a few seconds, and is saved
-//! after each of them. A slice explores at least one execution, whatever the limits are.
+//! A checkpoint holds the stack of choice points that the search has not finished
+//! (`mazurka_memory::Unexplored`), so a search continues exactly where it stopped. The search runs
+//! in slices of a few seconds, and is saved after each of them. A slice explores at least one
+//! execution, even if a limit has been reached.
 
 use std::time::Instant;
 

@@ -28,7 +28,7 @@ const MOST_ROUNDS: u32 = 16;
 /// The fault of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A panic, by its number.
+    /// A panic, as an index into `Inner::failures`.
     Panic(u32),
     /// No thread can continue.
     Deadlock,
@@ -41,9 +41,11 @@ pub(crate) enum Fault {
 pub(crate) struct Explored {
     /// The first fault, and a schedule that leads to it.
     pub fault: Option<(Fault, Schedule)>,
-    /// Executions with different results, at most two, if results are compared.
+    /// If results are compared: the first execution, and one with another result once it is found.
+    /// Each has the index of its result and its schedule.
     pub results: Vec<(u64, Schedule)>,
     pub executions: u64,
+    /// Number of executions that end in a deadlock.
     pub deadlocks: u64,
     pub failures: u64,
     pub blocked: u64,
@@ -62,7 +64,8 @@ pub(super) struct Watch {
     /// Whether executions are drawn at random, so that one may be met again.
     draws: bool,
     pub explored: Explored,
-    /// If a loop that seemed to wait for ever gives up: the number of rounds after which it does.
+    /// Set if a loop that seemed to wait for ever gives up when it runs on: the number of rounds
+    /// after which it does.
     rounds: Option<u32>,
     /// Executions whose results are compared for equal inputs.
     differing_runs: DifferingRuns,
@@ -77,7 +80,7 @@ pub(crate) struct SearchPlan {
     pub compares: bool,
     /// Draws executions at random, if set.
     pub random: Option<Drawing>,
-    /// Where it is saved.
+    /// Where the search is saved, if it is.
     pub checkpoint: Option<Rc<Checkpoint>>,
 }
 
@@ -156,7 +159,7 @@ impl Builder {
                     differing_runs.settle(program, plan.memory, &mut explored);
                     return Ok(explored);
                 }
-                // Allow more futile rounds each time.
+                // A loop gives up: start again, and explore more futile rounds.
                 Some(rounds) => {
                     program.inner(|inner| inner.spins += rounds.max(1));
                     self.check_spins(program)?;
@@ -177,7 +180,7 @@ impl Builder {
 }
 
 impl Watch {
-    /// Combines what was seen with what the engine has found.
+    /// Combines what this watch has seen with what the engine has found.
     fn conclude(self, found: Found) -> Explored {
         let mut explored = self.explored;
         explored.bounds = found.bounds;

@@ -1,26 +1,31 @@
 //! Spin loops under a memory model.
 //!
-//! A thread that yields after a round in which it changed nothing would do the same again if it
-//! read the same again (spin.rs). So in the next round one of its reads must see another value:
-//! that read becomes an await of the engine, which by coherence sees a later write. An update that
-//! writes the value that was already there (`swap(true)` of a held lock) changes nothing, too.
+//! A *round* is what a thread does between two of its yields, and it is *futile* if it changes
+//! nothing (../spin.rs). After a futile round, the thread would do the same again if it read the
+//! same again. So in the next round one of its reads must see another value: this read becomes an
+//! *await* of the engine, a read that waits for another value. By coherence it sees a later write.
+//! An update that writes the value that was already there (`swap(true)` of a held lock) changes
+//! nothing, too.
 //!
-//! If the round read several locations, it is a choice which of them is the first to differ. An
-//! execution in which another one differs earlier is discarded, since another choice covers it.
+//! If the futile round read several locations, the search chooses which of them is the first to
+//! differ in the next round. An execution in which another location differs earlier is discarded,
+//! since another choice covers it.
 //!
-//! The first round may begin before the loop, and so include locations that the next round does not
-//! read again. If such a location was chosen, it stays *unread*. All choices of unread locations
-//! continue in the same way, so only the choice of the first one continues and the others are
-//! discarded. If the thread yields again after reading nothing new, this shorter round is the loop.
-//! The execution then need not continue, because the choice of a location of the shorter round
-//! covers what follows. It only has to answer whether the thread waits there for ever (the round is
-//! *hopeless*). The other choice answers this too, unless a location that was read before the loop
-//! has changed since.
+//! The first round may begin before the loop, so it may contain reads of locations that the next
+//! round does not read again. If such a location was chosen, it stays *unread*. All choices of
+//! unread locations continue in the same way, so only the choice of the first unread location
+//! continues, and the others are discarded. If the thread yields again after reading nothing new,
+//! the later, shorter round is the loop. Then the execution need not continue, because the choice
+//! of a location of the shorter round covers what follows. One question is left: does the thread
+//! wait there for ever? A round that is explored only for this question is called *hopeless*. The
+//! choice of a location of the shorter round answers the question, too, unless a location that was
+//! read before the loop has changed since.
 //!
-//! Where no thread can continue, such an await is stuck at the last write. The execution counts as
-//! a deadlock only if all locations of the round are as they were read, and if the thread, left
-//! alone, would read them for ever (`WeakProgram::gives_up_after`). If a loop gives up after some
-//! rounds, the search starts again and allows that many rounds in which nothing has to differ.
+//! If no thread can continue, an await reads the last write and is *stuck* there. The execution
+//! counts as a deadlock only if no location of the round has changed since the thread read it, and
+//! if the thread, running alone, would go round the loop for ever (`WeakProgram::gives_up_after`).
+//! If the loop gives up after some rounds, the search starts again, and that many futile rounds are
+//! allowed.
 
 use mazurka_memory::Value;
 
@@ -46,7 +51,7 @@ const MOST_IN_LOCKS: u32 = 4;
 struct SpunLocation {
     cell: u32,
     seen: Seen,
-    /// Whether the next round has read it.
+    /// Whether the current round has read it, too.
     again: bool,
 }
 
@@ -65,16 +70,16 @@ pub(super) struct Round {
     in_locks: u32,
     /// What the previous round read, if it was futile: one of these reads has to differ.
     spun: Vec<SpunLocation>,
-    /// The index of the first one that differs.
+    /// The index in `spun` of the location that was chosen as the first to differ.
     chosen: usize,
     /// Whether the thread still has to read the chosen location again.
     open: bool,
-    /// Whether this round is explored only to see whether the thread waits for ever.
+    /// Whether this round is explored only to find out whether the thread waits for ever.
     hopeless: bool,
-    /// What it read before the loop. A hopeless round counts only if one of these values has
-    /// changed.
+    /// The locations that the thread read before the loop, each with what it read. A hopeless round
+    /// can be a deadlock only if one of these values has changed.
     before: Vec<(u32, Seen)>,
-    /// Number of yields.
+    /// Number of yields of the thread.
     pub yields: u32,
     /// Number of waits in a row that have timed out.
     pub timeouts: u32,
@@ -99,7 +104,7 @@ impl Round {
         self.locked = true;
     }
 
-    /// Returns the value that the next read of a location must not see, if there is one.
+    /// Returns the value that the next read of a location must not see; `None` if it may see any.
     pub fn stale(&self, cell: u32) -> Option<Seen> {
         let chosen = self.spun.get(self.chosen)?;
         (self.open && chosen.cell == cell).then_some(chosen.seen)
@@ -124,8 +129,8 @@ impl Round {
         spun.seen != seen
     }
 
-    /// Whether the chosen location is the first that the round has not read: then it represents all
-    /// of them.
+    /// Whether the chosen location is the first one that the round has not read. Then it represents
+    /// all unread locations.
     fn represents_unread(&self) -> bool {
         self.spun.iter().position(|spun| !spun.again) == Some(self.chosen)
     }
@@ -139,7 +144,8 @@ impl Round {
         })
     }
 
-    /// Takes the round that is now ending as one whole round of the loop.
+    /// Treats the round that is now ending as one whole round of the loop: locations that it has
+    /// not read were read before the loop.
     fn shorten(&mut self) {
         let left_out =
             |spun: &&SpunLocation| self.watched.iter().all(|(cell, _)| *cell != spun.cell);
@@ -150,7 +156,7 @@ impl Round {
         (self.hopeless, self.chosen, self.open) = (true, 0, true);
     }
 
-    /// Requires the next round to differ from the one that ends.
+    /// Requires the next round to read another value than the round that ends.
     fn spin_on(&mut self) {
         self.spun.clear();
         let spun = |&(cell, seen)| SpunLocation {
@@ -174,14 +180,15 @@ impl Round {
         }
     }
 
-    /// Returns what the thread spins on, while it waits for a change.
+    /// Returns the locations that the thread spins on and what it read there; `None` if it does not
+    /// wait for a change.
     pub fn waits_for(&self) -> Option<impl Iterator<Item = (u32, Seen)>> {
         let all = self.spun.iter().map(|spun| (spun.cell, spun.seen));
         self.open.then_some(all)
     }
 
-    /// Returns what it read before the loop. If that is unchanged, another choice covers a
-    /// hopeless round.
+    /// Returns what the thread read before the loop. If none of it has changed, another choice
+    /// covers a hopeless round.
     pub fn read_before(&self) -> &[(u32, Seen)] {
         &self.before
     }
@@ -196,7 +203,7 @@ impl World {
         (round.progress, round.open, round.timeouts) = (true, false, 0);
     }
 
-    /// Handles that the current thread continues, or ends, instead of spinning.
+    /// Handles that the current thread has left its loop: it does something new, or ends.
     pub(crate) fn leave_loop(&self) {
         {
             let mut inner = self.inner.borrow_mut();
@@ -245,7 +252,7 @@ impl World {
                 return;
             }
             if round.open {
-                // If it has read nothing since its last yield, this is the same pause.
+                // Two yields with no read in between count as one.
                 let repeats = !round.watched.is_empty() && !round.locked && round.repeats();
                 if !repeats {
                     return;

@@ -1,15 +1,17 @@
 //! How threads wait for each other, under a memory model.
 //!
-//! An object that keeps a state in real memory (its waiting threads, the messages of a channel) has
-//! a location whose updates order its operations: the *turns*. The value of the location counts the
-//! turns. It is negative while a thread holds its turn because it still has to make a choice. Each
-//! turn reads from the one before it, so rf orders the turns whatever their memory order is. Their
+//! Some objects keep a state in real memory, such as a list of waiting threads or the messages of a
+//! channel. Such an object has a location of the memory model, and each of its operations is an
+//! update of this location, a *turn*. The value of the location counts the turns. It is negative
+//! while a thread *holds* its turn, because it still has to choose which thread to wake. Each turn
+//! reads from the turn before it, so rf orders the turns whatever their memory order is. Their
 //! memory order is the one that the object promises.
 //!
 //! A waiting thread enlists in its turn. Then it awaits its token, which the waking thread writes.
-//! The write of the token releases, and the await acquires. Each wait has a location of its own:
-//! two threads that wake one thread, one after the other, need not be ordered, so in a shared
-//! location the second token could come before the first.
+//! The write of the token releases, and the await acquires. The token of each wait is a location of
+//! its own. Suppose one location served all waits of a thread. Two threads that wake this thread,
+//! one after the other, need not be ordered. So the second token could come before the first in the
+//! modification order.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
@@ -20,7 +22,7 @@ use crate::world::{Pending, Place, TOKEN, Until, Waiter, World};
 const FREE_TIMEOUTS: u32 = 2;
 
 impl World {
-    /// Performs an operation on an object, in the order of its turns.
+    /// Performs an operation on an object: takes the next turn.
     pub(crate) fn take_turn(&self, cell: u32, order: MemoryOrder, pending: Pending) {
         let next = |turns| match turns {
             0.. => Effect::Write(turns + 1),
@@ -79,7 +81,7 @@ impl World {
     }
 
     /// Removes the current thread from the list of an object, in its turn. Returns whether it was
-    /// still in the list.
+    /// still in the list; if not, another thread has removed it to wake it.
     pub(crate) fn leave_list(&self, cell: u32) -> bool {
         let mut inner = self.inner.borrow_mut();
         let thread = inner.current.0;
@@ -104,7 +106,8 @@ impl World {
         taken
     }
 
-    /// Removes one of these threads; which one is a choice. The current thread holds its turn.
+    /// Removes one of the threads that wait for these changes from the list; which one is a choice.
+    /// The current thread must hold its turn.
     pub(crate) fn take_one(&self, cell: u32, wakes: u8, pending: Pending) -> Option<Waiter> {
         let mut able = self.take_all(cell, wakes);
         let chosen = match able.len() {
@@ -136,7 +139,8 @@ impl World {
         }
     }
 
-    /// Takes a permit. Without one, it waits for one if `waits`, and otherwise returns false.
+    /// Takes a permit and returns true. If there is none, waits for one if `waits` is set, and
+    /// otherwise returns false.
     pub(crate) fn take_permit_weakly(
         &self,
         cell: u32,
@@ -184,7 +188,8 @@ impl World {
         }
     }
 
-    /// Records that a wait has timed out. A loop of such waits has no end, so it is refused.
+    /// Records that a wait has timed out. A loop that makes more than [`FREE_TIMEOUTS`] such waits
+    /// without a change is refused, because it could go on for ever.
     pub(crate) fn timed_out(&self, verb: &'static str, place: Place) {
         let timeouts = {
             let mut inner = self.inner.borrow_mut();

@@ -57,8 +57,8 @@ fn a_redundant_load_changes_nothing() {
     assert_eq!(run(true), all);
 }
 
-/// tokio-rs/loom issue 392: a thread whose first step is a load may also run before the thread that
-/// has spawned it goes on.
+/// tokio-rs/loom issue 392: a thread whose first step is a load may also run before the next step
+/// of the thread that has spawned it.
 #[test]
 fn a_thread_that_begins_with_a_load_is_not_skipped() {
     for order in [Relaxed, SeqCst] {
@@ -127,7 +127,7 @@ fn litmus_tests_of_sequential_consistency() {
 
 #[test]
 fn spin_loops_end() {
-    // With loads, swaps and exchanges, and with both hints.
+    // Loops with loads, swaps and exchanges, and with `yield_now` and `spin_loop`.
     let found = outcomes(|| {
         let (flag, data) = (
             Arc::new(AtomicBool::new(false)),
@@ -193,7 +193,7 @@ fn a_thread_that_spins_for_ever_is_named() {
     );
 }
 
-/// A loop that gives up is not stuck.
+/// A loop that spins and then gives up is not a deadlock.
 #[test]
 fn spinning_a_hundred_times_and_then_giving_up() {
     let found = outcomes(|| {
@@ -479,7 +479,7 @@ fn barriers_and_reader_writer_locks() {
     });
     let all: HashSet<_> = found.results.into_iter().collect();
     assert_eq!(all, HashSet::from([(true, false), (false, true)]));
-    // Readers commute.
+    // Readers of an `RwLock` commute, so they have one execution.
     let readers = outcomes(|| {
         let lock = Arc::new(RwLock::new(0));
         let all: Vec<_> = (0..3)
@@ -587,7 +587,7 @@ fn data_races() {
     model(publish(Relaxed, Relaxed, true));
     fails(publish(Relaxed, Acquire, false), "data race");
     fails(publish(Release, Relaxed, false), "data race");
-    // A mutex orders, and accesses add no executions.
+    // A mutex orders the accesses, which do not increase the number of executions.
     let found = outcomes(|| {
         let slot = Arc::new((
             Mutex::new(()),
@@ -645,8 +645,8 @@ fn choices_and_futures() {
     assert!(found.executions > 1);
 }
 
-/// One step makes a choice, starts threads, and names the objects that these threads are about to
-/// use. All objects are made at one place.
+/// One step does several things: it makes a choice, starts threads, and names the objects that
+/// these threads use next. All objects are made at one place.
 #[test]
 fn a_choice_before_objects_are_named() {
     let found = outcomes(|| {
@@ -737,7 +737,7 @@ fn outside_a_model() {
     assert_eq!(choose(3..4), 3);
 }
 
-/// A search that must be complete fails if a bound cuts it. A complete search does not fail, and
+/// With `require_complete`, a search fails if a bound cuts it. A complete search does not fail, and
 /// neither do samples.
 #[test]
 fn a_search_that_must_be_complete_fails_where_it_is_not() {

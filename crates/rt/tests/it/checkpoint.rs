@@ -182,7 +182,8 @@ fn what_is_learned_is_kept() {
     assert_eq!(last.executions, whole.executions);
 }
 
-/// The number of runs until the search finds that a given one of three threads can be the first.
+/// Returns the number of runs until the search finds an execution in which thread `one` of three
+/// threads is the first.
 fn runs_until_first(one: u32, order: Ordering) -> u32 {
     let folder = Folder::new(&format!("failure-{order:?}-{one}"));
     let model = move || {

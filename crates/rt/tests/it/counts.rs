@@ -1,4 +1,5 @@
-//! The published numbers of executions, with the final joins and asserts in place.
+//! The numbers of executions of tests/programs/mod.rs are the published ones; the final joins and
+//! asserts add none.
 
 use mazurka_rt::Builder;
 

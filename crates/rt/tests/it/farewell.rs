@@ -7,7 +7,7 @@ use mazurka_rt::sync::mpsc::channel;
 use mazurka_rt::sync::{Arc, Barrier, Condvar, Mutex, RwLock};
 use mazurka_rt::{Builder, Memory, thread};
 
-/// Counts the live instances.
+/// A value that counts the live instances of its type.
 struct Counted(&'static Count, Vec<u8>);
 
 impl Counted {
@@ -111,7 +111,7 @@ fn of_threads_that_wait_otherwise() {
     }
 }
 
-/// A destructor that joins, takes locks and makes steps does no harm.
+/// A destructor that joins a thread, takes locks and makes steps can run in an abandoned execution.
 #[test]
 fn by_destructors_that_wait() {
     static COUNT: Count = Count::new(0);

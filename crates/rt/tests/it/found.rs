@@ -43,7 +43,7 @@ fn races(f: impl Fn() + Send + Sync + 'static) {
     assert!(message.contains("data race"), "{message}");
 }
 
-/// What each thread of the next program sees.
+/// What each thread of the program below sees.
 type Seen = (u32, Result<u32, u32>, u32);
 
 fn under_a_lock(m: Arc<Mutex<u32>>, x: Arc<AtomicU32>, y: Arc<AtomicU32>) -> Seen {
@@ -90,7 +90,8 @@ fn objects_of_one_place_in_arcs() {
     assert_eq!(together, apart);
 }
 
-/// The same where no `Arc` can name them: the same results with more executions.
+/// The same program with objects outside of an `Arc`, which therefore has no names for them: the
+/// same results with more executions.
 #[test]
 fn objects_of_one_place_in_a_vector() {
     let run = |all: Arc<Vec<AtomicU32>>, m: Arc<Mutex<u32>>| {
@@ -128,7 +129,7 @@ fn objects_of_one_place_in_a_vector() {
     assert_eq!(together.1, apart.1);
 }
 
-/// Locks of one place, one of which is first taken while the other is held.
+/// Locks that are made at one place, one of which is first taken while the other is held.
 #[test]
 fn locks_of_one_place() {
     let (_, seen) = results(|| {
@@ -292,7 +293,7 @@ fn what_was_in_an_arc_may_leave_it() {
     assert_eq!(seen, BTreeSet::from([3]));
 }
 
-/// Making a cell is a write: publishing it by a relaxed store is a race.
+/// The creation of a cell is a write, so publishing the cell by a relaxed store is a race.
 #[test]
 #[allow(unsafe_code)]
 fn making_a_cell_is_a_write() {
@@ -321,7 +322,7 @@ fn making_a_cell_is_a_write() {
     races(publish(Relaxed, Acquire));
 }
 
-/// A cell in a static is made before everything.
+/// A cell in a static counts as made before everything else.
 #[test]
 fn a_cell_in_a_static() {
     static SLOT: Slot = Slot(UnsafeCell::const_new(0));
@@ -436,7 +437,7 @@ impl Drop for Twice {
     }
 }
 
-/// Steps of an unwinding thread are as visible as any others.
+/// Other threads can run between the steps of an unwinding thread.
 #[test]
 fn others_come_between_the_steps_of_a_thread_that_unwinds() {
     let found = results(|| {
@@ -569,8 +570,8 @@ fn sorted<T: Ord + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T>
     results
 }
 
-/// Where the program reads the count, both cases are explored: another thread has dropped its
-/// reference, or not.
+/// If the program reads the count, both cases are explored: another thread has already dropped its
+/// reference, or has not.
 #[test]
 fn counts_of_references_that_are_read() {
     let shared = || {
@@ -744,7 +745,8 @@ fn a_write_before_the_spinning_claims_less() {
     assert_eq!(seen, BTreeSet::from([(0, 1), (1, 2), (2, 2)]));
 }
 
-/// The failing side of a race does not depend on the other side, yet the reported run needs both.
+/// The access that fails does not depend on the other access of the race, but the reported run must
+/// show both.
 #[test]
 #[allow(unsafe_code)]
 fn both_sides_of_a_race_are_shown() {

@@ -147,7 +147,8 @@ fn a_stack_that_frees_nodes_too_early() {
     }
 }
 
-/// A reference count whose last owner frees; `order` is the ordering of the decrement.
+/// A reference count; the owner that drops it to 0 frees the object. `order` is the ordering of the
+/// decrement.
 fn run_counted(order: Ordering, acquires: bool, memory: Option<Memory>) {
     let builder = Builder {
         memory,
@@ -234,7 +235,7 @@ struct Slot(UnsafeCell<u32>);
 #[allow(unsafe_code)]
 unsafe impl Sync for Slot {}
 
-/// Runs a test under sequential consistency and under rc11.
+/// Requires that a program passes under sequential consistency and under rc11.
 fn passes(f: impl Fn(Ordering) + Clone + Send + Sync + 'static) {
     for order in [SeqCst, Relaxed] {
         let f = f.clone();
@@ -278,7 +279,7 @@ fn cells_that_are_dropped_after_all_joins() {
     });
 }
 
-/// Fails with a use after free or a race, under sequential consistency and under rc11.
+/// Requires a use after free or a race, under sequential consistency and under rc11.
 fn fails(f: fn(Ordering)) {
     for order in [SeqCst, Relaxed] {
         let result = catch_unwind(|| Builder::new().check(move || f(order)));

@@ -1,4 +1,5 @@
-//! Objects in blocks of the heap and on stacks can be distinguished without a step.
+//! Objects in blocks of the heap and on stacks have names without a step of registration (heap.rs),
+//! so there are as many executions as the program requires.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32 as Real, Ordering::Relaxed};
@@ -107,7 +108,8 @@ fn elements_on_a_stack_are_apart() {
     );
 }
 
-/// The frames of successive calls lie at the same place, and those of other threads elsewhere.
+/// The frames of successive calls of one thread have the same addresses, and those of other threads
+/// have others.
 #[test]
 fn objects_of_frames_are_apart() {
     fn both_store() {
@@ -206,7 +208,7 @@ fn blocks_of_some_executions_alone_do_no_harm() {
     }
 }
 
-/// Locks in a `HashMap`, whose order differs in each execution, taken in two orders.
+/// Locks in a `HashMap`, whose layout differs in each execution, taken in two orders.
 fn hashed_locks() {
     let locks: HashMap<u32, Mutex<u32>> = (0..6).map(|key| (key, Mutex::new(key))).collect();
     let all = Arc::new(locks);

@@ -49,7 +49,7 @@ pub fn with_poison<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
     }
 }
 
-/// Does the same for an attempt. Returns `None` if the lock is held.
+/// Like [`with_poison`], for an attempt to take the lock. Returns `None` if the lock is held.
 pub fn try_with_poison<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
     match result {
         Ok(guard) => Some((guard, false)),
@@ -65,8 +65,9 @@ pub fn message(error: Box<dyn std::any::Any + Send>) -> String {
         .map_or_else(|_| "?".into(), |text| *text)
 }
 
-/// A disagreement between interpreter and crate, or whether the program shows the feature that the
-/// hunt counts. `None` if the program is too large to run.
+/// The result of comparing the interpreter with the crate on one program. An error describes a
+/// disagreement; otherwise it says whether the program shows the feature that the hunt counts (a
+/// race, a deadlock). `None` if the program is too large to run.
 pub type Compared = Option<Result<bool, String>>;
 
 /// The number of compared programs, and of those that show the feature.

@@ -12,7 +12,8 @@ use mazurka_rt::sync::atomic::{AtomicBool, AtomicU32};
 use mazurka_rt::sync::{Arc, Condvar, Mutex};
 use mazurka_rt::{Builder, Summary, model, replay, thread};
 
-/// A thread looks a few times and then parks; the other thread may forget to wake it.
+/// A thread reads a flag `rounds` times and then parks. If `wakes` is false, the other thread
+/// forgets to wake it.
 fn spins_then_parks(rounds: u32, wakes: bool) -> impl Fn() + Send + Sync + Clone + 'static {
     move || {
         let flag = Arc::new(AtomicBool::new(false));
@@ -55,7 +56,8 @@ fn a_wake_up_that_is_lost_after_three_rounds() {
     }
 }
 
-/// The replay of such a failure works, although it learns nothing from other executions.
+/// The replay of such a failure works, although a replay cannot learn from other executions that
+/// the loop gives up.
 #[test]
 fn its_replay_works() {
     let text = failure(spins_then_parks(3, false));
@@ -86,7 +88,7 @@ fn a_loop_that_gives_up_late() {
     assert!(text.starts_with("deadlock"), "{text}");
 }
 
-/// A loop that gives up by itself is not a deadlock, however late.
+/// A loop that gives up by itself is not a deadlock, even after many rounds.
 #[test]
 fn a_loop_that_gives_up_by_itself() {
     for rounds in [5, 300, 900] {
@@ -195,7 +197,8 @@ fn a_task_that_wakes_itself() {
     }
 }
 
-/// Nothing ends such a loop if no other thread changes what it reads.
+/// A task that wakes itself again and again, and waits for a change that no other thread makes, is
+/// a deadlock.
 #[test]
 fn a_task_that_wakes_itself_for_ever() {
     let text = failure(|| {

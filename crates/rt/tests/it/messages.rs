@@ -217,7 +217,8 @@ fn the_printed_test_compiles() {
     // The same with a name for the body.
     let named = panic_of(|| model(lost_update));
     let (_, named) = named.split_once("or as a test:\n\n").expect("a test");
-    // Both are compiled as they are printed, except for the attribute and the comment.
+    // The files in printed/ are the printed tests, except for the attribute and the comment, so
+    // that they are compiled.
     for (printed, compiled) in [
         (test, include_str!("printed/closure.rs")),
         (named, include_str!("printed/named.rs")),
@@ -227,7 +228,7 @@ fn the_printed_test_compiles() {
         let printed: Vec<_> = lines.collect();
         assert_eq!(printed.join("\n").trim_end(), compiled.trim_end());
     }
-    // The first still lacks its body; the second fails as it did.
+    // The first test has a comment in place of its body; the second one fails like the original.
     panic_of(printed_closure::again);
     let again = panic_of(printed_named::again);
     assert!(again.contains("assertion"), "{again}");
@@ -413,7 +414,7 @@ fn a_model_within_a_model() {
     assert!(message.contains("there is a model within a model"));
 }
 
-/// Runs a test of this file that kills its process. Returns its output.
+/// Runs, in a separate process, a test of this file that kills its process. Returns its output.
 fn last_words(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -450,7 +451,7 @@ fn a_recursion_without_an_end() {
                 .unwrap();
         });
     };
-    // It is a failure of the test, so it can happen again.
+    // The process goes on after such a failure, so it can happen twice.
     for _ in 0..2 {
         let words = text_of(std::panic::catch_unwind(check));
         assert!(words.contains("thread 0.0, after `start`"), "{words}");
@@ -519,8 +520,8 @@ fn dies_of_two_panics() {
     });
 }
 
-/// Objects of one type are distinguished by where they were made, and by numbers if that is one
-/// place.
+/// Messages tell objects of one type apart by the place where they were made, and by numbers if
+/// several were made at one place.
 #[test]
 fn objects_have_names() {
     let locks = || {

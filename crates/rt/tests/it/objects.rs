@@ -106,8 +106,8 @@ fn a_queue_with_a_lock_is_right() {
     assert_eq!(checked.clients, 81 + 27 * 3 + 9 * 10 / 2);
 }
 
-/// The planted bug: a take gives up at the first place without a value, and misses another value
-/// that was put before.
+/// A planted bug: a take gives up at the first place without a value, and misses a value that was
+/// put into a later place before.
 #[test]
 fn a_queue_that_gives_up_early_is_found() {
     let queue = |early| {
@@ -198,7 +198,7 @@ fn a_set() {
     assert!(wrong.contains("not linearizable"), "{wrong}");
 }
 
-/// Time orders operations that have nothing else in common.
+/// Operations that share nothing are still ordered by time: one ends before the other is called.
 #[test]
 fn an_answer_from_the_past_is_found() {
     let counter = Object::new(
@@ -288,7 +288,7 @@ fn an_operation_that_panics_is_found() {
     }
 }
 
-/// A number, with or without a lock of one bit.
+/// A number, protected by a lock of one bit or by nothing.
 struct Number {
     value: AtomicUsize,
     held: AtomicUsize,
@@ -343,7 +343,8 @@ fn a_thread_that_stops_does_not_stop_others() {
     assert!(wrong.contains("stops for good"), "{wrong}");
 }
 
-/// The thread waits for a held lock, or for another operation.
+/// Objects that are not lock-free: a thread waits for a lock that a stopped thread holds, or for
+/// another operation.
 #[test]
 fn a_thread_that_waits_for_another_is_stuck() {
     let wrong = verdict(|| queue().no_thread_stuck_while_others_stop([[Op::Put(1)], [Op::Take]]));

@@ -24,7 +24,7 @@ fn the_first_panic_is_reported() {
         });
     });
     assert!(scoped.starts_with("the scoped worker broke\n"), "{scoped}");
-    // A later panic that does not pass on the panic of the thread is reported instead of it.
+    // If the main thread panics later for another reason, that panic is reported.
     let other = told(|| {
         let ended = thread::spawn(|| panic!("the worker broke")).join();
         assert!(ended.is_ok(), "the result is missing");

@@ -1,5 +1,5 @@
-//! Random programs over everything that threads can share: the optimal explorer must find the same
-//! as brute force.
+//! Random programs with all kinds of objects that threads can share: the engine `optimal` must find
+//! the same as brute force.
 //!
 //! More of them: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-rt --test it random::`.
 
@@ -449,7 +449,8 @@ fn graphs_find_what_interleavings_find() {
             panic!("program {number}: {program:?}\n{how}");
         }
     }
-    // The others spin in a way that is refused, or are too large.
+    // Most programs could be compared; the others are refused under a memory model, or are too
+    // large.
     assert!(compared.get() * 2 > programs, "{compared:?} of {programs}");
 }
 

@@ -1,4 +1,4 @@
-//! Random schedules: a seed gives the same ones in every version.
+//! Random schedules: a seed gives the same schedules in every version of the crate.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -51,7 +51,7 @@ fn logged(sample: impl Fn(Builder, Box<dyn Fn() + Send + Sync>) -> Summary) -> V
 fn a_seed_names_the_same_schedules_in_every_version() {
     let evenly = logged(|builder, body| builder.check_random(body, 6));
     let by_priority = logged(|builder, body| builder.check_pct(body, 6, 3));
-    // The first of each is an execution that was abandoned at the `RwLock`.
+    // The first entry of each is an execution that was abandoned when it met the `RwLock`.
     let expected = [
         "aaa2bbb1ccc1 cbabab1a1cc0 abccbc2b2aa2 bacbb0cc2aa1 cbcabb0aa0c2 cbabcc2ab2a0 bcbab0cc2aa0",
         "caaa2bbb1cc1 ccc1aaa1bbb0 ccc2aaa2bbb2 aaa0ccc2bbb1 ccc0bbb0aaa2 aaa2bbb2ccc0 caaa0bbb2cc0",
@@ -209,7 +209,8 @@ fn other_methods_find_mistakes_too() {
     }
 }
 
-/// The orders of three stores, two by other threads and one by the first: all six, and no others.
+/// Each method draws all six orders of three stores (two by other threads, one by the first
+/// thread), and nothing else.
 #[test]
 fn other_methods_draw_every_execution() {
     let body = || {
@@ -243,7 +244,8 @@ fn other_methods_draw_every_execution() {
     }
 }
 
-/// They draw interleavings only, and say so if the program uses weaker orderings.
+/// These methods draw interleavings only, and the summary says so if the program uses orderings
+/// weaker than `SeqCst`.
 #[test]
 fn other_methods_draw_interleavings_alone() {
     use mazurka_rt::sync::atomic::Ordering::Relaxed;

@@ -3,8 +3,8 @@
 
 macro_rules! with {
     ($name:ident, $($root:tt)*) => {
-        // Items that std has had since 1.95 are compared too, although the library
-        // itself needs less.
+        // Items that std has since 1.95 are compared, too, although the library itself needs an
+        // older version.
         #[allow(clippy::incompatible_msrv)]
         #[allow(dead_code, deprecated, unsafe_code, clippy::declare_interior_mutable_const, clippy::borrow_interior_mutable_const)]
         mod $name {

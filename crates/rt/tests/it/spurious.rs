@@ -59,7 +59,7 @@ fn a_condvar_and_a_park() {
     assert_eq!(explore([1, 0, 0], parks).results, [0, 1]);
 }
 
-/// A loop around a wait tolerates them, and the limit keeps it from running for ever.
+/// A loop around a wait tolerates spurious events, and the limit keeps it from running for ever.
 #[test]
 fn a_loop_copes() {
     let found = explore([3, 0, 0], || {

@@ -1,8 +1,9 @@
 // Programs whose executions are counted: by `tests/it/counts.rs` under this crate, and by the
 // peers' benchmark (`peers/`) under others as well. The final joins and asserts are part of them.
 //
-// To be included where `sync` and `thread` are those of the tool. (A macro would make all objects
-// at one place, and objects made at one place have to be distinguished.)
+// This file is included (`include!`) where the names `sync` and `thread` mean those of the tool. A
+// macro would not do: it would make all objects at one place of the source, and then threads have
+// to register with them, which adds steps.
 
 use sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use sync::{Arc, Mutex};
@@ -58,7 +59,7 @@ pub fn fib(n: usize) {
     let (one, other) = (add(&i, &j), add(&j, &i));
     one.join().unwrap();
     other.join().unwrap();
-    // Four rounds give at most the twelfth Fibonacci number.
+    // The result is at most the Fibonacci number 144, because no test has more than four rounds.
     let fits = |k| (2..=144).contains(&k);
     assert!(n > 4 || fits(i.load(SeqCst)) && fits(j.load(SeqCst)));
 }

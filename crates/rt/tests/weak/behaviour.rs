@@ -1,4 +1,5 @@
-//! What synchronises, which model a test runs under, and what is refused.
+//! Which operations synchronise under rc11, which memory model a test is explored under, and which
+//! programs are refused.
 
 #![allow(unsafe_code)]
 
@@ -49,8 +50,9 @@ impl Shared {
     }
 }
 
-/// A thread writes and signals; the other one waits or looks. If it has seen the signal, its read
-/// does not race, and it reads the value.
+/// One thread writes a value and signals; the other one waits for the signal or looks for it. If
+/// the second has seen the signal, its read of the value does not race, and it reads what was
+/// written.
 #[track_caller]
 fn orders<S: Send + Sync + 'static>(make: fn() -> S, signal: fn(&S), seen: fn(&S) -> bool) {
     let found = builder().memory(Memory::Rc11).check(move || {
@@ -207,7 +209,7 @@ fn the_notified_thread_is_a_choice() {
             })
             .collect();
         if *shared.0.lock().unwrap() < 2 {
-            // They do not wait yet: this execution does not involve notifications.
+            // The threads do not wait yet, so this execution is of no interest here.
             return 0;
         }
         shared.1.notify_one();

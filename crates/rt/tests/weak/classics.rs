@@ -58,8 +58,8 @@ fn loom_166() {
     }
 }
 
-/// tokio-rs/loom issue 392: a thread whose first step is a load may also run before the thread that
-/// has spawned it goes on.
+/// tokio-rs/loom issue 392: a thread whose first step is a load may also run before the next step
+/// of the thread that has spawned it.
 #[test]
 fn loom_392() {
     for (store, load) in [(SeqCst, SeqCst), (Release, Acquire), (Relaxed, Relaxed)] {
@@ -265,8 +265,9 @@ fn fences_of_three_threads() {
     }
 }
 
-/// A hazard pointer: the reader protects what it is about to read, and checks that it can still be
-/// reached; the writer unlinks it, and frees it unless it is protected.
+/// A hazard pointer: the reader announces (protects) the object that it is about to read, and
+/// checks that the object can still be reached; the writer unlinks the object, and frees it unless
+/// it is protected.
 #[test]
 fn a_hazard_pointer() {
     fn protect(between: Ordering) {
@@ -292,8 +293,9 @@ fn a_hazard_pointer() {
     fails("it is freed", || protect(AcqRel));
 }
 
-/// A successful exchange comes directly after the write that it reads, so the store of the other
-/// thread is the last one, whatever the orderings. A test of loom expects the opposite.
+/// A successful exchange comes directly after the write that it reads in the modification order. So
+/// here the store of the other thread comes last, whatever the orderings are. A test of loom
+/// expects the opposite.
 #[test]
 fn an_exchange_comes_after_what_it_reads() {
     for order in [AcqRel, Relaxed] {

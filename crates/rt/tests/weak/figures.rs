@@ -1,5 +1,5 @@
-//! Published figures: how many execution graphs each program has under rc11, and under sc by the
-//! same engine and by the engine of interleavings.
+//! Published numbers of executions of programs: execution graphs under rc11, and executions under
+//! sc, which the search through graphs and the search of interleavings must both find.
 
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering, fence};
@@ -521,9 +521,9 @@ fn locks_in_opposite_orders() {
     assert_eq!((found.executions, found.deadlocks), (3, 1));
 }
 
-/// A loop of Rust code reads in each round, so it may read a write before another one overwrites
-/// it. The await of the published model reads only once. So for each order of the writes the loop
-/// has one more sequence of reads.
+/// A loop of Rust code reads in each round, so it may also read a write that is overwritten later.
+/// The await of the published model reads only once. So for each order of the writes the loop has
+/// one more sequence of reads than the await.
 #[test]
 fn spin_loops_that_are_stuck() {
     let program = || {
@@ -572,7 +572,7 @@ mod programs {
     include!("../programs/weak.rs");
 }
 
-/// The programs of the comparison with loom.
+/// The programs of the comparison with loom (`peers/`).
 #[test]
 fn programs_of_the_peers() {
     let executions = |program: fn(usize), n: usize| count(move || program(n), Memory::Rc11);
@@ -581,6 +581,7 @@ fn programs_of_the_peers() {
     assert_eq!(executions(programs::lastzero, 5), 64);
     assert_eq!(executions(programs::sb, 0), 4);
     assert_eq!(executions(programs::mp, 0), 3);
-    // One of two pushes comes first. The other one looks before it, and fails once, or after it.
+    // One of two pushes comes first. The other push reads the head before it and fails once, or
+    // after it.
     assert_eq!(executions(programs::treiber, 2), 4);
 }

@@ -242,7 +242,7 @@ fn spin_lock(taken: Ordering, given: Ordering) {
     assert_eq!(data.get(), 2);
 }
 
-/// The same with a swap, which writes even when it fails.
+/// A spin lock with a swap, which writes even if the lock is held.
 fn swap_lock(taken: Ordering, threads: usize) {
     let lock = Arc::new(AtomicBool::new(false));
     let data = Arc::new(Shared::new(0));
@@ -515,7 +515,8 @@ fn chase_lev_of_two(fenced: bool) {
         fence(SeqCst);
     }
     let first = top.load(Relaxed);
-    // There is another element before the last, so no thief can get the last one.
+    // If `top` is still 0, the first element is there, and thieves take it before the last one. So
+    // the owner takes the last one without competing.
     let taken = (first < 1).then_some(1);
     let stolen = thief.join().unwrap();
     let twice = taken.is_some_and(|taken| stolen.contains(&taken));

@@ -1,4 +1,4 @@
-//! Inputs under a memory model: a part of the tests of the feature `symbolic`.
+//! Inputs under a memory model; these tests need the feature `symbolic`.
 
 use std::panic::catch_unwind;
 
@@ -24,7 +24,8 @@ fn pair() -> [Arc<(AtomicU32, AtomicU32)>; 2] {
     [pair.clone(), pair]
 }
 
-/// The example of a choice that a revisit removes, with an input in place of the choice.
+/// A program in which a revisit removes a decision about an input, because the decision comes after
+/// the revisited read.
 #[test]
 fn a_decision_that_is_removed() {
     let found = rc11().outcomes(|| {
@@ -42,7 +43,8 @@ fn a_decision_that_is_removed() {
     assert_eq!((found.executions, found.results.len()), (4, 4));
 }
 
-/// Two threads ask about one input. The answer to one limits the answer to the other, in any order.
+/// Two threads compare one input. The result of one comparison limits the result of the other, in
+/// both orders.
 #[test]
 fn two_threads_ask_about_one_input() {
     for turned in [false, true] {

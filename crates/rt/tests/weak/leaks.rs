@@ -54,7 +54,8 @@ fn owners(
     }
 }
 
-/// Runs that are abandoned to revisit a read are finished, so that all payloads are dropped.
+/// Runs that the search abandons to revisit a read are run to their end, so that all payloads are
+/// dropped.
 #[test]
 fn nothing_is_owned_after_a_search() {
     static ALIVE: AtomicI64 = AtomicI64::new(0);

@@ -1,4 +1,5 @@
-//! Rust code under memory models, as one program, because linking dominates the cost.
+//! The tests of Rust code under memory models, as one program, because linking dominates the cost
+//! of tests.
 
 mod behaviour;
 mod classics;

@@ -76,7 +76,8 @@ fn a_loop_after_an_older_read() {
     assert!(found.blocked > 0 && text.starts_with(&told), "{text}");
 }
 
-/// The same loop for a flag that no thread sets: a deadlock, whatever was read before.
+/// The same loop for a flag that no thread sets is a deadlock, whatever the thread has read before
+/// the loop.
 #[test]
 fn a_deadlock_after_an_older_read() {
     let body = || {
@@ -99,7 +100,8 @@ fn a_deadlock_after_an_older_read() {
     replays(&report, body);
 }
 
-/// The same loop gives up after two rounds; what follows is also explored after an older read.
+/// The same loop, which gives up after two rounds. What follows is explored for each value that was
+/// read before the loop.
 #[test]
 fn a_loop_that_gives_up_after_an_older_read() {
     let body = || {
@@ -200,7 +202,8 @@ fn a_panic_drops_a_reference() {
     replays(&report, body);
 }
 
-/// The same for `is_finished`, and for objects that one place makes.
+/// The same for the facts that the program uses `is_finished`, and that one place makes several
+/// objects.
 #[test]
 fn replays_know_what_was_met_elsewhere() {
     let body = || {

@@ -1,6 +1,6 @@
-//! Objects against their specifications under a memory model. One operation comes before another if
-//! its end happens before the other's call, through the object or through something that a client
-//! could do.
+//! Objects against their specifications under a memory model. An operation A comes before an
+//! operation B if the end of A happens before the call of B, because of the object or because of
+//! what a client could do.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -140,7 +140,8 @@ fn an_answer_from_the_past_is_found() {
     );
 }
 
-/// A relaxed register is linearizable: where a client orders two operations, so does coherence.
+/// A relaxed register is linearizable: if a client orders two operations, coherence orders them in
+/// the same way.
 #[test]
 fn a_relaxed_register_is_linearizable() {
     let register = Object::new(
@@ -244,7 +245,7 @@ fn graphs_and_interleavings_agree() {
     assert!(wrong > 0);
 }
 
-/// A lock orders everything.
+/// A lock orders all operations.
 #[test]
 fn an_object_with_a_lock_is_right_under_every_model() {
     for memory in [Memory::Rc11, Memory::Ra, Memory::Tso] {

@@ -59,7 +59,7 @@ fn an_exchange_that_fails_anyway() {
         };
         let found = quiet(1).memory(memory).outcomes(fails);
         assert_eq!((found.results, found.executions), (vec![Err(1)], 1));
-        // It reads 0 and writes or does not, or it reads 1.
+        // The exchange reads 0 and succeeds, reads 0 and fails spuriously, or reads 1.
         let beside_a_store = || {
             let lock = Arc::new(AtomicU32::new(0));
             let other = lock.clone();
@@ -167,7 +167,7 @@ fn random_executions_under_a_model() {
     assert!(summary.random && summary.executions == 300, "{summary}");
 }
 
-/// A failure says which orderings would forbid it, if any do.
+/// The report of a failure names the orderings that would forbid the failure, if there are any.
 #[test]
 fn orderings_that_would_forbid_a_failure() {
     let message = |lasts: bool| {

@@ -1,5 +1,5 @@
-//! Random programs, each written twice: as closures and as a litmus test of the engine. Counts and
-//! results must be equal under every model.
+//! Random programs, each in two forms: as closures for this crate, and as a litmus test for the
+//! engine (`mazurka-memory`) alone. Counts and results must be equal under every model.
 //!
 //! More of them: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-rt --test weak random::`.
 

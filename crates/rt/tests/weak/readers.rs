@@ -130,8 +130,9 @@ fn programs() -> u64 {
     asked.and_then(|text| text.parse().ok()).unwrap_or(200)
 }
 
-/// The engine of interleavings, which has its own read locks, finds as many executions and
-/// deadlocks, and the same results. A thread that writes what it is reading waits for itself.
+/// The search of interleavings, which implements read locks in another way, finds as many
+/// executions and deadlocks, and the same results. A thread that writes what it is reading waits
+/// for itself.
 #[test]
 fn graphs_are_traces() {
     let (mut executions, mut deadlocks, mut blocked) = (0, 0, 0);
@@ -160,8 +161,8 @@ fn graphs_are_traces() {
     assert!(executions > 5 * programs() && deadlocks > programs());
 }
 
-/// An attempt observes whether the lock is held, so in such a program readers are
-/// counted and ordered.
+/// An attempt observes whether the lock is held. So in a program with attempts, each `RwLock` is
+/// one location with the number of its readers, which orders them.
 #[test]
 fn attempts_order_readers() {
     let tried = || {

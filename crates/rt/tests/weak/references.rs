@@ -8,7 +8,7 @@ use mazurka_rt::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use mazurka_rt::sync::{Arc, Weak};
 use mazurka_rt::{Builder, Memory, hint, replay, thread};
 
-/// A number without a lock.
+/// A number that threads share without a lock.
 struct Slot(UnsafeCell<u32>);
 
 // SAFETY: the tests look for races, and mazurka reports them before they happen.
@@ -51,7 +51,8 @@ fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> (
     (results, found.executions)
 }
 
-/// An upgrade U beside two drops: D drops the value, E the upgraded reference.
+/// An upgrade U beside two drops: D drops the last strong reference, and E the reference that U has
+/// made.
 #[test]
 fn upgrade_beside_drop() {
     let found = outcomes(|| {
@@ -121,7 +122,7 @@ fn get_mut_beside_a_weak_reference() {
         let mine = Arc::get_mut(&mut value).map(|slot| slot.set(1));
         (mine.is_some(), other.join().unwrap())
     });
-    // It never reads the new value: the thread has finished before it is written.
+    // The thread never reads the new value, because it has finished before the value is written.
     assert_eq!(results, [(false, 0), (true, 0)]);
 }
 

@@ -67,7 +67,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Returns something readable: a shared variable, an element or a local.
+    /// Returns a variable to read: a shared variable, an element of an array, or a local.
     fn readable(&mut self, scope: &Scope, ty: Type) -> Option<Expr> {
         let found = match self.rng.weighted(&[8, 3, 3]) {
             0 => None,
@@ -125,8 +125,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Returns a condition that reads something. It is initially true somewhat more often than not,
-    /// so that not every guard is a deadlock.
+    /// Returns a condition that reads something. It is more often true than false in the initial
+    /// state, so that not every guard is a deadlock.
     pub(super) fn test(&mut self, scope: &Scope, depth: usize) -> Expr {
         let test = self.any_test(scope, depth);
         if self.initially(&test) == Some(false) && self.rng.percent(35) {
@@ -142,7 +142,8 @@ impl Generator<'_> {
         test
     }
 
-    /// Returns the value of a simple condition in the initial state.
+    /// Returns the value of a simple condition in the initial state; `None` if the condition is not
+    /// simple.
     fn initially(&self, test: &Expr) -> Option<bool> {
         let value = |expr: &Expr| match expr {
             Expr::Int(value) => Some(*value),

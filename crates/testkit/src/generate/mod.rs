@@ -1,10 +1,11 @@
 //! Generator A: random programs that are well typed, always terminate and are small enough for
-//! brute force. Generators B ([`crate::mutate`]) and C ([`crate::swarm`]) make others.
+//! brute force. There are two more generators: B ([`crate::mutate`]) changes existing programs, and
+//! C ([`crate::swarm`]) makes programs in batches with different features.
 //!
-//! No paper. There are few variables, so that processes conflict; flags are toggled, so that guards
-//! close and open again; locks are taken in any order, so that there are deadlocks. Every loop is
-//! bounded or counts down a variable that no other process writes, and a procedure calls only
-//! earlier ones, so every execution ends.
+//! The design follows no paper. There are few variables, so that processes conflict; flags are
+//! toggled, so that guards close and open again; locks are taken in any order, so that there are
+//! deadlocks. Every loop is bounded or counts down a variable that no other process writes, and a
+//! procedure calls only earlier ones, so every execution ends.
 
 mod expr;
 mod size;
@@ -23,7 +24,8 @@ use crate::{Config, Rng};
 /// ```
 pub fn generate(seed: u64, config: &Config) -> Program {
     let program = make(seed, config);
-    // The language refuses steps where the choice decides whether the step waits.
+    // The language refuses a step in which a `choose` decides whether the step waits. Then the
+    // program is made without `choose`.
     if config.choose && is_refused(&program.to_string()) {
         let config = Config {
             choose: false,
@@ -65,7 +67,7 @@ struct Generator<'a> {
     rng: Rng,
     config: &'a Config,
     program: Program,
-    /// Counts the names that must be unique.
+    /// Number of unique names made so far.
     fresh: usize,
 }
 
@@ -78,9 +80,10 @@ struct Scope {
     handles: Vec<String>,
     /// How deep the statements nest.
     depth: usize,
-    /// Whether statements must stay within one step: no `spawn`, no `let`.
+    /// Whether all statements must belong to one step, so that `spawn` and `let` are not allowed.
     in_step: bool,
-    /// How many procedures may be called here: a procedure calls only earlier ones.
+    /// The first so many procedures may be called here: a procedure calls only earlier ones, so
+    /// that there is no recursion.
     callable: usize,
 }
 
@@ -195,7 +198,8 @@ impl Generator<'_> {
                 self.body(&scope, steps)
             };
             body.splice(0..0, input);
-            // Explorers schedule the lowest process first, so its kind should vary.
+            // Explorers run the lowest process first, so processes of each kind should come at each
+            // position.
             let place = self.rng.below(self.program.processes.len() + 1);
             self.program.processes.insert(place, body);
         }

@@ -119,7 +119,8 @@ impl Generator<'_> {
         Stmt::Assign(vec![place], vec![value])
     }
 
-    /// Returns a value, or a `choose` that is the whole right side.
+    /// Returns the right side of an assignment: a value, or a `choose`, which must be the whole
+    /// right side.
     fn right_side(&mut self, scope: &Scope, ty: Type) -> Expr {
         if self.config.choose && ty != Type::Bool && self.rng.percent(6) {
             return Expr::Choose(0, 2 + i64::from(self.rng.percent(20)));
@@ -309,7 +310,8 @@ impl Generator<'_> {
         Stmt::GuardedLoop(test, Box::new(body))
     }
 
-    /// Returns the scope of a spawned process: copies of the locals, but no handles to join.
+    /// Returns the scope of a spawned process: it has copies of the locals, but no handles of
+    /// processes to join.
     fn spawned(&self, scope: &Scope) -> Scope {
         Scope {
             handles: Vec::new(),

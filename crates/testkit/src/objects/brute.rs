@@ -10,18 +10,18 @@ use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
 pub struct Judgement {
     /// Whether each history is explained by some order of its calls.
     pub linearizable: bool,
-    /// Whether there is a state in which no client can continue and some client waits in an
+    /// Whether there is a state in which no client can make a step and some client is within an
     /// operation.
     pub deadlock: bool,
     /// The number of states that were visited, each with its history.
     pub states: usize,
 }
 
-/// An instruction of an operation. Control continues with the next one, except after a taken jump.
+/// An instruction of an operation.
 #[derive(Clone, Debug)]
 enum Instruction {
     Step(Option<Test>, Vec<Action>),
-    /// Jumps to this instruction if the test holds.
+    /// Continues at the instruction with this index if the test holds or there is no test.
     Jump(Option<Test>, usize),
     Return(Sum),
 }
@@ -96,13 +96,13 @@ impl Memory<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Client {
     calls: usize,
-    /// The client's position in the operation that it is executing, the locals, and the index of
-    /// the call in the history.
+    /// If the client is within an operation: the index of its next instruction, its locals, and the
+    /// index of the call in the history.
     inside: Option<(usize, [i64; LOCALS], usize)>,
 }
 
-/// A call of a history. `before` has the indices of the operations that had returned before this
-/// call.
+/// A call in a history. `before` holds the indices of the calls that had returned when this one was
+/// made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HistoryCall {
     client: usize,
@@ -119,8 +119,8 @@ struct State {
     history: Vec<HistoryCall>,
 }
 
-/// A search over all states of an object. Whether an order explains a history is decided once for
-/// each history (`explained`).
+/// A search over all states of an object. `explained` keeps for each history whether some order of
+/// its calls explains it.
 struct Search<'a> {
     object: &'a Object,
     calls: Vec<(usize, i64)>,
@@ -246,7 +246,7 @@ impl Search<'_> {
     }
 
     /// Whether some extension of `order` explains the history. An explanation contains all calls
-    /// that have returned, and any number of the others.
+    /// that have returned, and any of the calls that have not.
     fn orders(&self, history: &[HistoryCall], order: &mut Vec<usize>) -> bool {
         let complete =
             (0..history.len()).all(|at| history[at].result.is_none() || order.contains(&at));
@@ -284,7 +284,8 @@ impl Search<'_> {
         true
     }
 
-    /// Makes a call of the specification; `None` if the specification does not allow it.
+    /// Makes a call of the specification. Returns its result; `None` if the specification does not
+    /// allow the call.
     fn specified(&self, call: usize, shared: &mut [i64; VARS]) -> Option<i64> {
         let (op, arg) = self.calls[call];
         let mut locals = [0; LOCALS];

@@ -1,5 +1,5 @@
-//! Two different generators of objects: [`scrambled`] makes random operations, [`weakened`] makes
-//! known objects and removes some of their protection.
+//! Two generators of objects: [`scrambled`] makes operations of random steps; [`weakened`] makes
+//! well-known objects and leaves out a part of their synchronisation.
 
 use super::{Action, Object, Op, Part, Sum, Target, Test, Value};
 use crate::Rng;
@@ -20,7 +20,7 @@ const fn plain(value: Value) -> Sum {
     (value, 0)
 }
 
-/// Chooses numbers of clients and calls that brute force can handle.
+/// Makes an object, with numbers of clients and calls that brute force can handle.
 fn sized(ops: Vec<Op>, access: bool, rng: &mut Rng) -> Object {
     let choices: i64 = ops.iter().map(|op| op.args.max(1)).sum();
     let sizes: &[(usize, usize)] = match choices {
@@ -128,7 +128,7 @@ pub fn scrambled(seed: u64) -> Object {
             let at = rng.below(spec.len());
             spec.insert(at, Part::Step(None, vec![any_action(rng, args)]));
         }
-        // Often the operation is a single step, so that it is right.
+        // Often the operation is made a single step, so that it is linearizable.
         if rng.percent(30) {
             let whole = parts
                 .iter()
@@ -159,7 +159,7 @@ pub fn weakened(seed: u64) -> Object {
     let (local, other) = (Target::Local(0), Target::Local(1));
     let x = Target::Shared(0);
     let read = || set(local, plain(Value::Shared(0)));
-    // Each operation as one step, with its result.
+    // For each operation: its number of arguments, its actions in one step, and its result.
     let mut all: Vec<(i64, Vec<Action>, Sum)> = match rng.below(5) {
         0 => vec![
             (

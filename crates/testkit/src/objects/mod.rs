@@ -78,7 +78,8 @@ pub struct Op {
     pub args: i64,
     /// The implementation of the object; the last part is a return.
     pub parts: Vec<Part>,
-    /// Its specification, in one step; if a test in it does not hold, the call is not allowed.
+    /// The specification of the operation, which is executed in one step. If the test of a step in
+    /// it does not hold, the call is not allowed in this state.
     pub spec: Vec<Part>,
 }
 
@@ -91,7 +92,8 @@ pub struct Object {
     pub clients: usize,
     /// The number of calls that each client makes.
     pub calls: usize,
-    /// Whether each access is a step (`atomicity access`); then each step of the object makes one.
+    /// Whether each access is a step (`atomicity access`). Then each step of the object has one
+    /// access.
     pub access: bool,
 }
 

@@ -19,8 +19,8 @@ impl Compiler {
         let visible =
             shared || self.any_touches(values) || indices.clone().any(|e| self.touches(e));
         self.statement(visible);
-        // The assignments are simultaneous, so everything is evaluated in the state before: first
-        // all indices, then all right sides, each into a local of its own. The writes follow.
+        // The assignments are simultaneous, so all indices and then all right sides are evaluated
+        // before the first write, each into a local of its own.
         let slots = self.slots;
         let mut at = Vec::new();
         for place in places {
@@ -62,7 +62,8 @@ impl Compiler {
         }
     }
 
-    /// Writes the value in one local, at the index in another.
+    /// Writes the value of the local `kept` to a place. For an element of an array, the local
+    /// `index` has its index.
     pub(super) fn store(
         &mut self,
         place: &Place,

@@ -139,7 +139,7 @@ pub enum Expr {
     Choose(Box<Expr>, Box<Expr>),
     /// `len(c)`
     Len(Box<Place>),
-    /// The number at this index in a constant list; an index without one is a failure.
+    /// The number at this index in a constant list. An index outside of the list is a failure.
     Pick(Vec<i128>, Box<Expr>),
     /// `input()` or `input(u8)`
     Input(Option<Ty>),
@@ -256,9 +256,10 @@ impl Stmt {
         Self { line: 0, kind }
     }
 
-    /// Whether all of it belongs to the step of its guard, even under `atomicity access`.
+    /// Whether the whole statement, below a guard, belongs to the step of the guard, even under
+    /// `atomicity access`.
     pub fn is_simple(&self) -> bool {
-        // Of a `wait`, only the first step belongs to the step of its guard.
+        // A `wait` has two steps, and only the first one belongs to the step of the guard.
         let waits = matches!(&self.kind, Kind::Operate(verb, _) if verb == "wait");
         !waits
             && !matches!(

@@ -1,7 +1,8 @@
-//! The claims of a step: what it may touch on any path through it. As docs/language.md defines them
-//! ("Which executions are the same"), these are both branches of a choice, all of an atomic block,
-//! and a whole array if the index is read from shared memory. The values of locals are known, the
-//! values in shared memory are not.
+//! The claims of a step: the shared objects that it may touch on any path through it.
+//! docs/language.md ("Which executions are the same") defines them. For example, a step claims both
+//! branches of a choice, everything in an atomic block, and a whole array if the index is read from
+//! shared memory. To find the paths, the values of locals are used, and the values in shared memory
+//! are not.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -20,7 +21,8 @@ pub(super) struct Claims {
 
 type Value = Option<i128>;
 
-/// A position within the step, with the values known there.
+/// A position on a path through the step, with the known values there; `None` in place of an
+/// unknown value.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Place {
     frames: Vec<(usize, Vec<Value>)>,
@@ -71,7 +73,7 @@ pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
     walk.claims
 }
 
-/// A walk along all paths through the step of a process.
+/// A walk along all paths through the next step of a process.
 struct Walk<'a> {
     code: &'a Code,
     state: &'a State,
@@ -92,7 +94,8 @@ fn everything(code: &Code, state: &State) -> Claims {
     }
 }
 
-/// Returns the elements that an index may select.
+/// Returns the elements of an array that an index may select: one if the index is known, otherwise
+/// all.
 fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
     match index {
         None => (base..base + len).collect(),
@@ -224,7 +227,7 @@ impl Walk<'_> {
             Instr::Lock(base, len) | Instr::Unlock(base, len) => {
                 claims.locks.extend(elements(base, len, pop()));
             }
-            // Objects are numbered after the locks and claimed like them.
+            // Objects are claimed like locks, and their numbers follow those of the locks.
             Instr::Object(action, base, len) => {
                 claims.locks.extend(elements(code.locks + base, len, pop()));
                 match action {

@@ -9,12 +9,13 @@ use super::objects::{Object, ObjectAction};
 /// One instruction. Values are numbers; `false` is 0, and a handle is the number of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Instr {
-    /// The end of a step, unless the step must continue past it.
+    /// Ends the step, unless an earlier instruction (`Fuse`, `Begin`, `AtomicBegin`) requires that
+    /// the step continues.
     Yield,
-    /// The next `Yield` does not end the step: a guard's step includes the first step of what it
-    /// guards.
+    /// The next `Yield` does not end the step, because the step of a guard includes the first step
+    /// of the guarded statement.
     Fuse,
-    /// The guarded statement has ended without a step of its own.
+    /// Takes back a `Fuse`, at the end of the guarded statement: it may have had no step.
     EndFuse,
     /// Under `atomicity access`: a statement begins here. If it is guarded, all of it up to `Over`
     /// belongs to the guard's step.
@@ -27,7 +28,7 @@ pub(super) enum Instr {
     Local(usize),
     /// An element of a local array: the first slot and the length.
     LocalAt(usize, usize),
-    /// Pops an index; pushes the number at that index.
+    /// Pops an index; pushes the number at that index of the list.
     Pick(Vec<i128>),
     Shared(usize),
     SharedAt(usize, usize),
@@ -41,7 +42,8 @@ pub(super) enum Instr {
     Neg(Ty),
     Jump(usize),
     JumpIfNot(usize),
-    /// Jumps and keeps the value, or drops it and continues: `&&` jumps on false, `||` on true.
+    /// If the value on the stack is this one, jumps and keeps it; otherwise drops it and continues.
+    /// `&&` jumps on false, `||` on true.
     JumpKeep(bool, usize),
     Choose,
     Input(Ty),
@@ -52,11 +54,11 @@ pub(super) enum Instr {
     Possible(ObjectAction, usize, usize),
     /// Pops an index; pushes whether no process holds that lock.
     IsFree(usize, usize),
-    /// Pops this many truth values; pushes the index of a true one. If all are false and that is
-    /// allowed, pushes their number.
+    /// Pops this many truth values; pushes the index of a true one, which is a choice. If all are
+    /// false, pushes their count if that is allowed (`true`); otherwise the step is not possible.
     OneOpen(usize, bool),
-    /// Begins (`true`) or ends a `try`: in between, an operation that would block is skipped. The
-    /// end pushes whether no operation was skipped.
+    /// Begins (`true`) or ends (`false`) a `try`. Within it, an operation that would have to wait
+    /// is skipped. The end pushes whether no operation was skipped.
     Trying(bool),
     Lock(usize, usize),
     Unlock(usize, usize),
@@ -96,7 +98,7 @@ pub(super) struct Procedure {
 pub(super) struct Property {
     pub line: u32,
     pub entry: usize,
-    /// The cells that it reads; all elements of an array whose index is not constant.
+    /// The cells that it may read: of an array whose index is not constant, all elements.
     pub cells: Vec<usize>,
 }
 
@@ -115,7 +117,8 @@ pub(super) struct Code {
     pub lines: Vec<u32>,
     pub procedures: Vec<Procedure>,
     pub starts: Vec<Start>,
-    /// Name, type and initial value of each cell of shared memory; without a value it is symbolic.
+    /// Name, type and initial value of each cell of shared memory; `None` if the initial value is
+    /// symbolic.
     pub cells: Vec<(String, Ty, Option<i128>)>,
     pub locks: usize,
     pub objects: Vec<Object>,
@@ -125,11 +128,12 @@ pub(super) struct Code {
     pub covers: Vec<Property>,
     /// Temporal properties with their conditions.
     pub temporal: Vec<(Temporal, Vec<Property>)>,
-    /// Whether the requirements contradict each other in a way that the text shows.
+    /// Whether two requirements obviously contradict each other (guess.rs).
     pub contradicts: bool,
     /// The cells that are observed.
     pub observed: Vec<usize>,
-    /// The first instructions of the bodies that are not meant to end.
+    /// The first instructions of the endless bodies (endless.rs), whose processes are not meant to
+    /// end.
     pub endless: BTreeSet<usize>,
     /// Whether there is an `assume`, so that happens-before matters.
     pub assumes: bool,
@@ -188,8 +192,8 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> OperationResult 
     wrap(value, ty).map_or(OperationResult::TooWide, OperationResult::Value)
 }
 
-/// Returns the power of two that a shift multiplies with or divides by; `None` if the shift removes
-/// all bits. A negative amount counts as a large one.
+/// Returns the power of two by which a shift multiplies or divides; `None` if the shift removes all
+/// bits. A negative amount counts as one that removes all bits.
 fn power(ty: Ty, amount: i128) -> Option<i128> {
     let (Ty::Signed(bits) | Ty::Unsigned(bits)) = ty else {
         return None;

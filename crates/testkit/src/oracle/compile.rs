@@ -64,7 +64,7 @@ fn is_observe(kind: &ItemKind) -> bool {
 pub(super) struct Compiler {
     pub(super) code: Code,
     globals: HashMap<String, Meaning>,
-    /// The number and the parameter types of each procedure.
+    /// The index in `code` and the parameter types of each procedure.
     pub(super) procedures: HashMap<String, (usize, Vec<Ty>)>,
     pub(super) bodies: HashMap<String, Vec<Stmt>>,
     /// The blocks around the current place, outermost first, each with its locals.
@@ -79,7 +79,7 @@ pub(super) struct Compiler {
     pub(super) messages: HashMap<String, Vec<Ty>>,
     /// Whether this is the code of a property, in which nothing is a step.
     pub(super) property: bool,
-    /// The loops and atomic blocks around the statement, within its body.
+    /// The loops and atomic blocks around the current statement, within its body.
     pub(super) around: Enclosing,
 }
 
@@ -354,7 +354,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Returns the value of a condition if it is constant.
+    /// Returns the value of a condition; `None` if it is not constant.
     pub(super) fn truth(&self, test: &Expr) -> Option<bool> {
         match self.constant(test) {
             Ok(Constant::Bool(value)) => Some(value),
@@ -362,7 +362,7 @@ impl Compiler {
         }
     }
 
-    /// Returns the value of a number if it is constant.
+    /// Returns the value of a number; `None` if it is not constant.
     pub(super) fn constant_number(&self, e: &Expr) -> Option<i128> {
         match self.constant(e) {
             Ok(Constant::Num(value)) => Some(value),
@@ -384,7 +384,8 @@ impl Compiler {
         let instrs = &self.code.instrs[entry..];
         let mut before: Option<&Instr> = None;
         for (at, instr) in (entry..).zip(instrs) {
-            // A conditional index also ends in a `Push`, but is not constant.
+            // The code of a conditional index also ends in a `Push`, to which a jump leads; such an
+            // index is not constant.
             let is_joined = instrs.iter().any(|instr| instr.target() == Some(at));
             match (instr, before.filter(|_| !is_joined)) {
                 (Instr::Shared(cell), _) => cells.push(*cell),
@@ -424,7 +425,7 @@ impl Compiler {
         self.code.instrs.len()
     }
 
-    /// Makes the jump at this instruction lead to here.
+    /// Sets the target of the jump at `at` to the next instruction.
     pub(super) fn land(&mut self, at: usize) {
         let here = self.here();
         match &mut self.code.instrs[at] {
@@ -471,8 +472,9 @@ impl Compiler {
         done
     }
 
-    /// Begins a statement or test. If it touches shared memory it is one step, or under `atomicity
-    /// access` one step for each access, unless it belongs to the step of a guard.
+    /// Begins a statement or test. If it touches shared memory (`visible`), it is one step; under
+    /// `atomicity access` it has one step for each access, unless it belongs to the step of a
+    /// guard.
     pub(super) fn statement(&mut self, visible: bool) {
         if visible {
             self.emit(if self.access {
@@ -593,7 +595,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Begins a step that waits for the test. The step stays open for the guarded statement.
+    /// Begins a step that waits for the test. The guarded statement belongs to the same step.
     fn guard(&mut self, test: &Expr) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
@@ -602,10 +604,10 @@ impl Compiler {
         Ok(())
     }
 
-    /// Compiles the guarded statement. All of a simple statement belongs to the step of the guard;
-    /// of other statements, the first step.
+    /// Compiles the guarded statement. A simple statement ([`Stmt::is_simple`]) belongs to the step
+    /// of the guard as a whole, another statement only with its first step.
     fn guarded(&mut self, inner: &Stmt) -> CompileResult {
-        // Under `atomicity access`, steps before an update read what its arguments need.
+        // Under `atomicity access`, an update has separate steps before it that read its arguments.
         let is_split = self.access && matches!(inner.kind, Kind::Update(..));
         if inner.is_simple() && !is_split {
             self.around.atomic += 1;

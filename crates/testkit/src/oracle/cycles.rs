@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The steps from each state: the process that makes the step, and the next state.
+/// For each state, the steps from it: the process that makes the step, and the next state.
 pub(super) type Graph = Vec<Vec<(usize, usize)>>;
 
 /// Whether some cycle is fair (every process that is ready in all its states makes a step in it)
@@ -19,9 +19,10 @@ pub(super) fn fair(graph: &Graph, unended: &[bool]) -> bool {
         .any(|states| is_fair(graph, &component, states))
 }
 
-/// Whether a run through the whole component, with all its steps, is fair. In a part of a component
-/// fewer processes step and more may be always ready. So if a part is fair, the whole is fair too,
-/// and only whole components need to be examined.
+/// Whether a run that repeats all steps of a strongly connected component is fair. A run that
+/// repeats only a part of the steps has fewer processes that make a step, and more processes that
+/// are ready all the time. So if such a run is fair, then a run that repeats all steps is fair,
+/// too, and only whole components need to be examined.
 fn is_fair(graph: &Graph, component: &[usize], states: &[usize]) -> bool {
     let mut stepping = BTreeSet::new();
     let mut ready: Option<BTreeSet<usize>> = None;

@@ -1,21 +1,22 @@
-//! Finds endless bodies (docs/language.md, Verdicts): bodies with no way out. A process that runs
-//! an endless body is not meant to end. A failure is not a way out, because it halts a process
-//! without ending it.
+//! Finds endless bodies (docs/language.md, Verdicts): bodies with an endless loop and no path to
+//! their end. A process that runs an endless body is not meant to end. A failure is not such a
+//! path, because it halts a process without ending it.
 
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
-/// Which continuations are possible after some statements.
+/// What may be executed after some statements.
 #[derive(Clone, Copy)]
 struct Continuations {
-    /// The next statement.
+    /// The statement after them.
     next: bool,
-    /// Nothing: the process ends.
+    /// Nothing, because the process ends.
     nothing: bool,
-    /// The statements themselves, in an endless loop.
+    /// The statements themselves again, in an endless loop.
     itself: bool,
-    /// By `break`, `continue` and `return`: the statement after the enclosing loop, the next round
-    /// of that loop, and the statement after the call.
+    /// After a `break`, the statement after the enclosing loop (`broken`); after a `continue`, the
+    /// next round of that loop (`again`); after a `return`, the statement after the call
+    /// (`returned`).
     broken: bool,
     again: bool,
     returned: bool,
@@ -30,7 +31,7 @@ impl Continuations {
         again: false,
         returned: false,
     };
-    /// No continuation: a failure, or a recursive call, which adds no way out (see `after_all`).
+    /// Nothing is executed after a failure. A recursive call counts as one, too (see `after_all`).
     const DEAD_END: Continuations = Continuations {
         next: false,
         ..Continuations::NEXT
@@ -47,7 +48,8 @@ impl Continuations {
         }
     }
 
-    /// Returns the continuation of a round of a loop, where `continue` is the end of the round.
+    /// Returns the continuations of a round of a loop, given those of its statements: a `continue`
+    /// ends the round.
     fn round(self) -> Continuations {
         Continuations {
             next: self.next || self.again,
@@ -56,7 +58,7 @@ impl Continuations {
         }
     }
 
-    /// Returns the continuation of a loop, where `break` is the end of the loop.
+    /// Returns the continuations of a loop, given those of its rounds: a `break` ends the loop.
     fn outside(self) -> Continuations {
         Continuations {
             next: self.next || self.broken,
@@ -80,9 +82,9 @@ impl Compiler {
         after.itself && !after.next && !after.nothing
     }
 
-    /// Returns the continuations after these statements. `calls` are the procedures around them. A
-    /// path out of a procedure need not lead through a recursive call, so such a call counts as a
-    /// dead end.
+    /// Returns the continuations after these statements. `calls` are the procedures that are being
+    /// called. If a procedure has a path to its end, it has one without recursive calls, so a
+    /// recursive call counts as a dead end.
     fn after_all<'a>(&'a self, body: &'a [Stmt], calls: &mut Vec<&'a str>) -> Continuations {
         let mut all = Continuations::DEAD_END;
         for stmt in body {

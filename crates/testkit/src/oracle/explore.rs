@@ -37,7 +37,8 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     match explorer.all() {
         Ok(true) => {}
         Ok(false) if explorer.machine.exact || code.contradicts => return Answer::Impossible,
-        // Values that were not tried may satisfy the requirements.
+        // No initial state satisfies the requirements, but values that were not tried may satisfy
+        // them.
         Ok(false) => return Answer::TooLarge,
         Err(TooLarge) => return Answer::TooLarge,
     }
@@ -72,17 +73,19 @@ struct Departure<'a> {
 }
 
 /// Visits each state once, from a stack of open states, and collects the [`Truth`]. It records the
-/// state graph for livelocks and temporal properties. A failure that a false `assume` happens
-/// before does not count, so states keep which accesses such an `assume` precedes (their taint).
+/// state graph for livelocks and temporal properties. A failure does not count if a false `assume`
+/// happens before it. So each state has a *taint*: the accesses that a false `assume` happens
+/// before.
 struct Explorer<'a> {
     machine: Machine<'a>,
     truth: Truth,
-    /// The final states for each choice of inputs.
+    /// The observations of final states, by the values of the inputs.
     ends: BTreeMap<Inputs, BTreeSet<Observation>>,
-    /// Every visited state with its number.
+    /// Every visited state, with its index in `graph`.
     seen: HashMap<Rc<State>, usize>,
     open: Vec<Rc<State>>,
-    /// The initial states. An invariant that is false in them does not halt a process.
+    /// The indices of the initial states. An invariant that is false in an initial state halts no
+    /// process.
     starts: Vec<usize>,
     graph: Graph,
     /// For each state, whether a process that is meant to end is still running.
@@ -117,7 +120,7 @@ impl Explorer<'_> {
         Ok(true)
     }
 
-    /// Returns the number of a state; a new one is queued.
+    /// Returns the index of a state. A new state is added to the open ones.
     fn open(&mut self, state: State) -> usize {
         if let Some(&number) = self.seen.get(&state) {
             return number;
@@ -183,8 +186,8 @@ impl Explorer<'_> {
             self.truth.failures.extend(step.failures);
         }
         // A run with a discarded or failed process is not a livelock, so there are no edges from
-        // its states. The edge into the first of them is kept: a process that can make that step
-        // must make it eventually.
+        // its states. The edge to the first of these states is kept, because a process that can
+        // make that step must make it at some time.
         let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
         let counts = !before.processes.values().any(halted);
         let (from, to) = (self.seen[before], self.open(next));
@@ -195,7 +198,7 @@ impl Explorer<'_> {
     }
 
     /// Checks the invariants over the cells that the step wrote. A false invariant halts the
-    /// process, even if it was false before: a writer must not leave it false.
+    /// process, even if the invariant was already false before the step.
     fn check_invariants(
         &mut self,
         state: &mut State,
@@ -374,7 +377,7 @@ impl Explorer<'_> {
         Ok(all)
     }
 
-    /// Whether runs with the same inputs end alike, as in [`Truth::deterministic`]. The outer
+    /// Returns [`Truth::deterministic`]: whether runs with the same inputs end alike. The outer
     /// `None` means that there are too many runs to compare.
     fn deterministic(&self) -> Option<Option<bool>> {
         if self.ends.is_empty() {
@@ -409,7 +412,7 @@ fn apart(cells: &[usize], claims: &Claims) -> bool {
     !cells.iter().any(|cell| claims.writes.contains(cell))
 }
 
-/// Whether some inputs agree with both sets of inputs.
+/// Whether the two assignments of inputs agree, so that one run could have both.
 fn agree(one: &Inputs, other: &Inputs) -> bool {
     one.iter()
         .all(|(name, value)| other.get(name).is_none_or(|found| found == value))

@@ -2,15 +2,17 @@
 //! satisfies.
 //!
 //! A type of more than 8 bits has too many values to try them all. Where the text compares two
-//! terms, the interesting values are those that make them equal, and their neighbours. All names
-//! are treated as the same unknown here: a guess need not be right.
+//! terms, the interesting values are those that make them equal, and their neighbours. To solve
+//! such an equation, all names in it are taken for the same unknown. This may be wrong, but a guess
+//! need not be right.
 
 use super::ast::{Child, Expr, Init, ItemKind, Kind, Op, Program, Stmt};
 
 /// Maximum number of values in addition to the usual ones.
 const MOST: usize = 30;
 
-/// Returns the values to try; empty if no unknown number has more than 8 bits.
+/// Returns the values to try in addition to the usual ones; empty if no unknown number has more
+/// than 8 bits.
 pub(super) fn guesses(program: &Program) -> Vec<i128> {
     let mut guesser = Guesser::default();
     for item in &program.items {
@@ -161,7 +163,7 @@ fn constant(e: &Expr) -> Option<i128> {
     linear(e).filter(|(a, _)| *a == 0).map(|(_, b)| b)
 }
 
-/// Returns the term as `a * x + b`, if it has this form.
+/// Returns `(a, b)` if the term has the form `a * x + b`.
 fn linear(e: &Expr) -> Option<(i128, i128)> {
     let small = |value: i128| (value.unsigned_abs() < 1 << 70).then_some(value);
     let (a, b) = match e {
@@ -186,8 +188,8 @@ fn linear(e: &Expr) -> Option<(i128, i128)> {
     Some((small(a)?, small(b)?))
 }
 
-/// Whether two conjuncts of the requirements compare the same term in contradictory ways. If not,
-/// the requirements may still be contradictory.
+/// Whether two conjuncts of the requirements compare the same term with constants such that no
+/// value satisfies both. Even if not, the requirements may contradict each other in another way.
 pub(super) fn contradiction(program: &Program) -> bool {
     let mut parts = Vec::new();
     for item in &program.items {
@@ -216,7 +218,8 @@ fn conjuncts<'a>(e: &'a Expr, parts: &mut Vec<&'a Expr>) {
     }
 }
 
-/// Splits a comparison of a term with a number.
+/// Splits a comparison of a term with a constant number into its parts; `None` for other
+/// expressions.
 fn limit(e: &Expr) -> Option<(&Expr, Op, i128)> {
     match e {
         Expr::Bin(op, term, than) if op.compares() => Some((term, *op, constant(than)?)),

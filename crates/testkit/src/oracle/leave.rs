@@ -8,13 +8,15 @@ use super::compile::{CompileResult, Compiler};
 /// The constructs around a statement within its body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Enclosing {
-    /// The number of open `AtomicBegin`s, and (`fused`) of guards whose step may still be open.
+    /// `atomic` is the number of open `AtomicBegin`s; `fused` is the number of guards whose step
+    /// may still go on.
     pub atomic: usize,
     pub fused: usize,
     loops: Vec<Loop>,
 }
 
-/// A loop: where its next round begins, what surrounds it, and the jumps to its end.
+/// A loop: the instruction where its next round begins (`again`), the counts of [`Enclosing`]
+/// outside of it, and the jumps to its end (`out`).
 #[derive(Clone, Debug)]
 struct Loop {
     again: usize,

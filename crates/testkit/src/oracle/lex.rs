@@ -10,7 +10,7 @@ pub(super) enum Token {
     End,
 }
 
-/// A sign comes before its prefixes.
+/// The signs with their usual spelling. A sign comes before the signs that are prefixes of it.
 const SIGNS: [(&str, &str); 47] = [
     ("|>*", "|>*"),
     ("▷*", "|>*"),

@@ -10,7 +10,7 @@ impl Compiler {
         self.local_but_for(body, &mut Vec::new())
     }
 
-    /// Whether these statements are local, assuming that the procedures in `assumed` are.
+    /// Whether these statements are local if the procedures in `assumed` are local.
     fn local_but_for(&self, body: &[Stmt], assumed: &mut Vec<String>) -> bool {
         body.iter().all(|stmt| self.is_local(stmt, assumed))
     }

@@ -12,7 +12,7 @@ use super::{Failure, FailureKind, Limits};
 /// The maximal depth of nested calls.
 pub(super) const DEEPEST: usize = 40;
 
-/// The maximal number of processes. It stops an infinite loop that spawns processes.
+/// The maximal number of processes. This stops an infinite loop that spawns processes.
 const MOST: usize = 40;
 
 /// The status of a process.
@@ -44,16 +44,20 @@ pub(super) struct Process {
     pub inputs: u32,
     pub atomic: u32,
     pub fused: bool,
-    /// Whether it is between `Begin` and `Over` of a statement that belongs to a guard's step.
+    /// Whether it is between `Begin` and `Over` of a statement that belongs as a whole to the step
+    /// of a guard.
     pub whole: bool,
-    /// Whether it is in a `try`, and (`refused`) whether the `try` has skipped an operation.
+    /// `trying` tells whether it is in a `try`, and `refused` whether the `try` has skipped an
+    /// operation.
     pub trying: bool,
     pub refused: bool,
     /// Whether a false `assume` happens before its next step.
     pub tainted: bool,
 }
 
-/// The accesses that a false `assume` happens before.
+/// What a false `assume` happens before: for each cell, whether a false `assume` happens before its
+/// later reads and before its later writes; the same for the uses of each lock and for the checks
+/// of each invariant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Taint {
     pub read: Vec<bool>,
@@ -62,16 +66,17 @@ pub(super) struct Taint {
     pub invariants: Vec<bool>,
 }
 
-/// The data that can matter later.
+/// A state of the program: everything that can influence later steps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub cells: Vec<i128>,
     /// The holder of each lock.
     pub locks: Vec<Option<usize>>,
     pub objects: Vec<Object>,
-    /// The processes by number; see [`Machine::child`].
+    /// The processes by their numbers, which [`Machine::child`] gives.
     pub processes: Table,
-    /// The values of the inputs, by process and order; initial values have process `usize::MAX`.
+    /// The values of the inputs, by the number of the process and the index of the input in it.
+    /// Unknown initial values have the process `usize::MAX`.
     pub inputs: BTreeMap<(usize, u32), i128>,
     pub taint: Rc<Taint>,
 }
@@ -82,7 +87,7 @@ pub(super) struct StepEffect {
     pub failures: Vec<Failure>,
     pub discarded: bool,
     pub spawned: Vec<usize>,
-    /// The cells that were really written.
+    /// The cells that the step really wrote.
     pub written: Vec<usize>,
 }
 
@@ -98,14 +103,15 @@ pub(super) struct Machine<'a> {
     pub limits: &'a Limits,
     /// Whether all values of every unknown so far were tried.
     pub exact: bool,
-    /// The number of a child, by the number of its parent and its index among the children. A
-    /// number means the same process in all states.
+    /// The number of a process that was spawned, by the number of its parent and its index among
+    /// the parent's children. A number means the same process in all states.
     names: BTreeMap<(usize, usize), usize>,
     /// How many more instructions may be executed.
     work: usize,
 }
 
-/// A step in progress, and the processes whose local work is pending; the last of them runs now.
+/// A step in progress. `active` holds the processes whose local work is not finished; the last of
+/// them runs now.
 struct Branch {
     state: State,
     step: StepEffect,
@@ -120,10 +126,11 @@ enum Flow {
     Continue,
     /// The step is not possible.
     Blocked,
-    /// The process stops here, and its step ends.
+    /// The process ends or is halted here, and so its step ends.
     Stop(Status),
     Pause,
-    /// Each value continues in a branch of its own, on top of the stack; an input has a name.
+    /// For each of these values, a branch continues with the value on top of the stack. For an
+    /// input, also the process and index that name it.
     Fork(Vec<i128>, Option<(usize, u32)>),
     Fail(FailureKind),
     /// An `int` leaves 64 bits.
@@ -235,8 +242,8 @@ impl<'a> Machine<'a> {
         *self.names.entry((parent, k)).or_insert(new)
     }
 
-    /// Whether the property holds; `None` if a value that was tried leaves 64 bits. A property
-    /// whose evaluation fails, for example by a bad index, does not hold.
+    /// Whether the property holds; `None` if an `int` leaves 64 bits when it is evaluated. A
+    /// property whose evaluation fails, for example by a bad index, does not hold.
     pub(super) fn check(
         &mut self,
         property: &Property,
@@ -260,7 +267,7 @@ impl<'a> Machine<'a> {
         Ok((!step.discarded).then_some(step.failures.is_empty() && value == Some(&1)))
     }
 
-    /// Returns all results of one step of the process; none if it cannot make one.
+    /// Returns all results of one step of the process; empty if it cannot make a step.
     pub(super) fn step(
         &mut self,
         state: &State,
@@ -331,7 +338,8 @@ impl<'a> Machine<'a> {
                             .map(|value| fork(&branch, value, name)),
                     );
                 }
-                // If not all values are tried, a value that leaves 64 bits can be ignored.
+                // If not all values are tried anyway, a branch in which an `int` leaves 64 bits can
+                // be ignored.
                 Flow::TooWide if !self.exact => {
                     branch.step.discarded = true;
                     halt(&mut branch, now, Status::Discarded);
@@ -591,7 +599,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Starts a child, whose local work runs at once.
+    /// Starts a child. Its local work up to its first step belongs to the current step.
     fn spawn(&mut self, branch: &mut Branch, parent: usize, frame: Frame) {
         let processes = &mut branch.state.processes;
         let number = self.child(parent, processes[&parent].children.len());

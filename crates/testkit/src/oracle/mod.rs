@@ -2,8 +2,8 @@
 //!
 //! It shares no code and no ideas with the engines: it has its own lexer, parser, semantics and
 //! explorer, and calls no other crate of Mazurka. It visits every state of every interleaving, with
-//! every outcome of `choose` and every value of an input, so it is slow and simple. It gives no
-//! answer for programs that are too large for that.
+//! every outcome of `choose` and every value of an input, so it is slow and simple. For programs
+//! that are too large for that it gives no answer.
 //!
 //! ```
 //! use mazurka_testkit::oracle::{Answer, Limits, judge};
@@ -54,8 +54,8 @@ pub struct Limits {
     /// Constants and variables with a value other than that in the text (`--set`).
     pub set: Vec<(String, i128)>,
     /// The values to try for inputs and symbolic initial values of types wider than 8 bits, in
-    /// addition to solutions of comparisons in the text. If there is such a value, [`Truth::exact`]
-    /// is false: the behaviour found is real, but there may be more.
+    /// addition to solutions of comparisons in the text. If a program has such an input or initial
+    /// value, [`Truth::exact`] is false: the behaviour found is real, but there may be more.
     pub domain: Vec<i128>,
     /// Whether only strongly fair infinite runs count; otherwise all weakly fair infinite runs
     /// count.
@@ -124,7 +124,7 @@ pub struct Truth {
     /// The number of deadlocked states, which differ in shared variables, locks, processes or
     /// inputs.
     pub deadlock_states: usize,
-    /// Every failure without a false `assume` that happens before it.
+    /// Every failure that no false `assume` happens before.
     pub failures: BTreeSet<Failure>,
     /// Whether some run is discarded.
     pub discarded: bool,

@@ -16,7 +16,7 @@ pub(super) struct Object {
     pub count: i128,
     /// The readers of a lock, or the waiting processes.
     pub members: BTreeSet<usize>,
-    /// The process that writes.
+    /// The process that holds the lock for writing.
     pub writer: Option<usize>,
     /// The messages, oldest first.
     pub queue: VecDeque<Vec<i128>>,
@@ -32,13 +32,13 @@ pub(super) enum ObjectAction {
     WriteLock,
     WriteUnlock,
     Enlist,
-    /// Waits until another process has removed this process from the set.
+    /// Waits until another process has removed this process from `members`.
     Woken,
-    /// Removes this process from the set.
+    /// Removes this process from `members`.
     Leave,
-    /// Pushes a member of the set, or -1 if there is none.
+    /// Pushes one of the `members`, which is a choice, or -1 if there is none.
     Pick,
-    /// Removes the process on the stack from the set.
+    /// Removes the process whose number is on the stack from `members`.
     Wake,
     WakeAll,
     Arrive,
@@ -97,7 +97,7 @@ impl Object {
         top: &mut Vec<i128>,
     ) -> ActionResult {
         if !self.is_possible(action, me) {
-            // The message is dropped.
+            // A skipped send drops its message.
             if let ObjectAction::Send(count) = action {
                 top.truncate(top.len() - count);
             }
@@ -153,8 +153,8 @@ const VERBS: [&str; 9] = [
 ];
 
 impl Parser {
-    /// Parses a size in brackets, or `[..]` and `[..k]`. These are unbounded here: runs that exceed
-    /// an engine's limit are not compared.
+    /// Parses a size in brackets, or `[..]` and `[..k]`. Both are unbounded for the oracle. Runs
+    /// that exceed the limit of an engine are not compared.
     fn capacity(&mut self) -> Parsed<Option<(Expr, bool)>> {
         let start = self.at;
         if !self.has("[") || !self.has("..") {
@@ -368,7 +368,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// Pushes whether there is room for a message, whose value is computed after that.
+    /// Pushes whether there is room for a message. The value of the message is computed only after
+    /// that.
     fn possible(&mut self, channel: &Place, values: &[Expr]) -> CompileResult {
         let (base, len) = self.object_at(channel)?;
         self.emit(Instr::Possible(ObjectAction::Send(values.len()), base, len));
@@ -411,7 +412,8 @@ impl Compiler {
         }
         names.reverse();
         self.assign(places, &names)?;
-        // After a failure before this, the message is still in the channel.
+        // The message is removed last, so that after a failure in the stores it is still in the
+        // channel.
         self.perform(ObjectAction::Taken, channel)
     }
 
@@ -582,5 +584,5 @@ impl Compiler {
 /// The capacity of an unbounded channel.
 pub(super) const UNBOUNDED: i128 = 1 << 30;
 
-/// The failure of releasing something that is not held.
+/// The failure of releasing an object that the process does not hold.
 pub(super) const NOT_HELD: FailureKind = FailureKind::UnlockNotHeld;

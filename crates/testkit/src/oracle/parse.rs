@@ -83,7 +83,7 @@ const KEYWORDS: [&str; 46] = [
 pub(super) struct Parser {
     pub(super) tokens: Vec<(Token, u32)>,
     pub(super) at: usize,
-    /// Declarations that are replaced while parsing.
+    /// The declarations so far of constructs that are replaced while parsing.
     pub(super) known: Declarations,
     /// Statements to insert before the one that is being parsed.
     pub(super) before: Vec<Stmt>,
@@ -543,8 +543,8 @@ impl Parser {
         self.level(0)
     }
 
-    /// Parses operators of one level of precedence and the tighter ones: `||`, `&&`, comparisons,
-    /// bits, shifts, sums, products.
+    /// Parses an expression with binary operators of this level of precedence and of those that
+    /// bind tighter. The levels are `||`, `&&`, comparisons, bits, shifts, sums and products.
     fn level(&mut self, level: usize) -> Parsed<Expr> {
         const LEVELS: [&[Op]; 9] = [
             &[Op::Or],

@@ -1,5 +1,5 @@
-//! `select`: the conditions are evaluated first, one that holds is chosen, and then its alternative
-//! runs.
+//! Parses and compiles `select`: the conditions of all alternatives are evaluated first, one that
+//! holds is chosen, and then its alternative runs.
 
 use super::ast::{Alternative, Kind, Op, Stmt, Ty};
 use super::code::Instr;
@@ -99,8 +99,7 @@ impl Compiler {
             return Ok(());
         }
         let (action, place) = action_of(operation)?;
-        // An unbounded channel always has room, so the index is evaluated only if the alternative
-        // is chosen.
+        // An unbounded channel always has room, so its index need not be evaluated here.
         if matches!(action, ObjectAction::Send(_)) && self.is_unbounded(place) {
             self.emit(Instr::Push(1));
             return Ok(());
@@ -117,8 +116,8 @@ impl Compiler {
         done
     }
 
-    /// Compiles the statements after the choice. The first one belongs to the step if its kind
-    /// allows that.
+    /// Compiles the statements of the chosen alternative. With `joins`, the first one belongs to
+    /// the step of the `select` if its kind allows that.
     fn continue_with(&mut self, body: &[Stmt], joins: bool) -> CompileResult {
         let joined = |stmt: &Stmt| match &stmt.kind {
             Kind::Skip

@@ -1,6 +1,5 @@
-//! Replaces constructs while they are parsed: those that docs/language.md defines in terms of other
-//! constructs. These are named types, ranges, dimensions, constant arrays, functions, quantifiers
-//! and `match`.
+//! Replaces, while parsing, the constructs that docs/language.md defines by other constructs: named
+//! types, ranges, dimensions, constant arrays, functions, quantifiers and `match`.
 
 use std::collections::HashMap;
 
@@ -23,7 +22,7 @@ pub(super) struct Type {
     pub dims: Vec<usize>,
 }
 
-/// A value as it is written in a declaration.
+/// A value as it is written in a declaration: one expression, a list, or the fields of a `struct`.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
     One(Expr),
@@ -31,7 +30,7 @@ pub(super) enum Tree {
     List(Vec<Tree>),
 }
 
-/// A function: its parameters, its local names, its value.
+/// A function: its parameters, its local names with their values, and its result.
 #[derive(Clone, Debug)]
 struct Function {
     params: Vec<String>,
@@ -51,17 +50,17 @@ pub(super) struct Declarations {
     dims: HashMap<String, Vec<usize>>,
     /// The lengths of arrays.
     lens: HashMap<String, usize>,
-    /// The variables whose type is a `struct`.
+    /// The variables whose type is a `struct`, with the name of the `struct`.
     pub records: HashMap<String, String>,
-    /// The objects, with the keywords of their declarations.
+    /// The objects, each with the keyword of its declaration, such as `semaphore`.
     pub objects: HashMap<String, String>,
-    /// The channels whose messages are a `struct`.
+    /// The channels whose messages are a `struct`, with the name of the `struct`.
     pub messages: HashMap<String, String>,
     /// The number of hidden variables so far; each holds the value of a `match` statement.
     hidden: usize,
     /// The variables that are declared `atomic`.
     pub atomic: Vec<String>,
-    /// The constants whose values replace those in the text.
+    /// The constants whose values in the text are replaced (`--set`), with the new values.
     set: HashMap<String, i128>,
 }
 
@@ -93,7 +92,7 @@ fn substitute(e: &Expr, name: &str, value: &Expr) -> Expr {
         Expr::Neg(e) => Expr::Neg(within(e)),
         Expr::Bin(op, a, b) => {
             let (a, b) = (substitute(a, name, value), substitute(b, name, value));
-            // Folded, so that a constant index names one element.
+            // Constant operands are folded, so that a constant index names one element.
             match (op, number(&a), number(&b)) {
                 (Op::Add, Some(a), Some(b)) => Expr::Num(a + b),
                 (Op::Mul, Some(a), Some(b)) => Expr::Num(a * b),
@@ -277,7 +276,7 @@ impl Parser {
         }))
     }
 
-    /// Adds a variable, or the variables that replace it.
+    /// Adds an observed variable, or the variables that replace it.
     fn observed(&self, name: String, into: &mut Vec<String>) {
         match self.known.records.get(&name) {
             None => into.push(name),

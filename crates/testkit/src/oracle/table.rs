@@ -23,7 +23,7 @@ impl Table {
         self.find(*number).ok().map(|at| &*self.0[at].1)
     }
 
-    /// Returns the process for a change in this state only.
+    /// Returns the process, to change it in this state only; a shared process is copied first.
     pub(super) fn get_mut(&mut self, number: &usize) -> Option<&mut Process> {
         let at = self.find(*number).ok()?;
         Some(Rc::make_mut(&mut self.0[at].1))

@@ -2,12 +2,13 @@
 //!
 //! The set of states from which a fair run can stay in a part of the graph for ever is a greatest
 //! fixed point (Emerson and Lei, *Efficient model checking in fragments of the propositional
-//! mu-calculus*, LICS 1986): from each of its states, without leaving the part, every process can
-//! get its turn and the run can return to the set. No components are computed.
+//! mu-calculus*, LICS 1986): from each of its states, without leaving the part, a run can give each
+//! process its turn (the process makes a step or is not ready) and then return to the set. So no
+//! strongly connected components are computed.
 //!
-//! For strong fairness, every set of processes is tried as the set of those that step infinitely
-//! often: from some state on no other process is ready, and each process of the set steps
-//! infinitely often.
+//! For strong fairness, every set of processes is tried as the set of those that make infinitely
+//! many steps. A run fits such a set if, from some state on, no process outside of the set is ready
+//! and each process of the set makes infinitely many steps.
 
 use super::ast::Temporal;
 use super::cycles::Graph;
@@ -19,8 +20,8 @@ pub(super) struct Runs<'a> {
     pub starts: &'a [usize],
     /// The states in which no process has failed or is discarded.
     pub counts: Vec<bool>,
-    /// Whether a process that is ready infinitely often must step infinitely often (strong
-    /// fairness).
+    /// Whether fairness is strong: a process that is ready infinitely often must make infinitely
+    /// many steps.
     pub strong: bool,
 }
 
@@ -28,12 +29,12 @@ pub(super) struct Runs<'a> {
 const MOST_PROCESSES: usize = 10;
 
 impl Runs<'_> {
-    /// Whether there are too many processes to try all sets.
+    /// Whether there are too many processes to try all sets of them.
     pub fn too_many(&self) -> bool {
         self.strong && self.processes() > MOST_PROCESSES
     }
 
-    /// Returns one more than the greatest number of a process that makes a step.
+    /// Returns 1 plus the greatest number of a process that makes a step.
     fn processes(&self) -> usize {
         let steps = self.graph.iter().flatten();
         steps.map(|(process, _)| process + 1).max().unwrap_or(0)
@@ -45,7 +46,8 @@ impl Runs<'_> {
         let within: Vec<bool> = (0..self.graph.len())
             .map(|state| unended[state] && !ended(state))
             .collect();
-        // A false invariant at the start fails no process, so runs from there count too.
+        // A false invariant in the initial state halts no process, so runs from such a state count,
+        // too.
         self.for_ever(&within).contains(&true)
     }
 
@@ -117,7 +119,7 @@ impl Runs<'_> {
         let mut stays = within.to_vec();
         loop {
             let before = stays.clone();
-            // `None` means no process: the run only has to continue.
+            // `None` in place of a process: the run only has to continue.
             for process in processes.clone().map(Some).chain([None]) {
                 let turn = self.given_a_turn(process, within, &stays);
                 stays = stays.iter().zip(turn).map(|(&s, t)| s && t).collect();

@@ -19,7 +19,7 @@ const ORDERS: [&str; 5] = ["relaxed", "acquire", "release", "acq_rel", "seq_cst"
 const RESULT: &str = "the result of an update";
 
 impl Parser {
-    /// Whether an operation on the place just read follows.
+    /// Whether the next tokens are an operation on the place that was just parsed, as in `.swap(`.
     pub(super) fn sees_verb(&self) -> bool {
         let verb = self.word_after(1).is_some_and(|word| VERBS.contains(&word));
         self.sees(".") && verb && self.sign_after(2) == Some("(")
@@ -77,7 +77,8 @@ impl Parser {
 
 impl Compiler {
     /// Compiles an update. The reads of its index and of its arguments belong to its step. Under
-    /// `atomicity access` they are separate steps before it, in this order.
+    /// `atomicity access` they are separate steps before it: first those of the index, then those
+    /// of the arguments.
     pub(super) fn update(
         &mut self,
         kept: Option<&Kept>,

@@ -1,4 +1,5 @@
-//! Context-sensitive DPOR exactly as printed (`--paper`), which loses final states: errata E1.
+//! Context-sensitive DPOR exactly as printed in the paper (`--paper`), which loses final states: E1
+//! of docs/algorithms.md.
 
 use std::ops::ControlFlow;
 

@@ -1,7 +1,7 @@
-//! A defect that an engine once had: it assumed of all runs what held in the first one. `optimal`
-//! made one run to choose which processes to prefer. A process that made no step in that run was
-//! left out, so it never ran in the states where it has steps. Executions were lost, and the
-//! verdict was "verified, exhaustive".
+//! A defect that `optimal` once had: it took a fact about the first run for a fact about all runs.
+//! `optimal` made one run to choose which processes to prefer, and left out each process that made
+//! no step in that run. In other runs such a process has steps, which were never run. So executions
+//! were lost, and the verdict was "verified, exhaustive".
 
 use mazurka_core::{Execution, ProcessPath};
 

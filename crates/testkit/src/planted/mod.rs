@@ -1,6 +1,8 @@
 //! Engines with planted defects, and the correct engine that they are made from.
 //!
-//! The tests must catch each of these within a few thousand programs.
+//! The tests must catch each of these within a few thousand programs. E1 to E12 are numbers of the
+//! table of errata in docs/algorithms.md. A *pending* step is the next step of a process that
+//! waits.
 //!
 //! | defect | engine |
 //! |---|---|

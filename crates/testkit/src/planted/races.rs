@@ -1,7 +1,9 @@
-//! The happens-before relation of a run that grows and shrinks, and the queries of race analysis.
+//! The happens-before relation of the current run, to which events are added and from which they
+//! are removed, and the queries of race analysis.
 //!
 //! Source-DPOR (Abdulla, Aronis, Jonsson, Sagonas, POPL 2014), as in section 2 and Algorithm 1 of
-//! the context-sensitive paper. Written for readability, not for speed.
+//! "Context-Sensitive Dynamic Partial Order Reduction" (CAV 2017). Written for readability, not for
+//! speed.
 //!
 //! | paper | here |
 //! |---|---|
@@ -65,8 +67,8 @@ impl Order {
             .find(|&k| self.run[k].process == process || self.run[k].spawned.contains(&process))
     }
 
-    /// Whether two events of different processes conflict and no earlier event of the later one's
-    /// process orders them.
+    /// Whether two events of different processes conflict, and the earlier one does not already
+    /// happen before the later one by an earlier event of the later one's process.
     pub(super) fn concurrent(&self, earlier: usize, later: usize) -> bool {
         let (e, f) = (&self.run[earlier], &self.run[later]);
         e.process != f.process

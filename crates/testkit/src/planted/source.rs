@@ -1,8 +1,8 @@
 //! Source-DPOR with sleep sets, for programs that wait: the reference, and its planted defects.
 //!
 //! Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014,
-//! Algorithm 1; printed again as Algorithm 1 of the context-sensitive paper without lines 11–14 and
-//! 16.
+//! Algorithm 1; printed again as Algorithm 1 of "Context-Sensitive Dynamic Partial Order Reduction"
+//! (CAV 2017), there with the additional lines 11–14 and 16.
 //!
 //! | paper | here |
 //! |---|---|
@@ -11,17 +11,18 @@
 //! | e ≾_E.p next(p) | [`Source::races`] |
 //! | v = notdep(e, E).p, I(v) | [`Order::not_dependent`], [`Order::initials`] |
 //!
-//! Deviations, all for steps that can wait (errata E3, E11, E12):
+//! Deviations, all for steps that can wait (E3, E11 and E12 of docs/algorithms.md):
 //! - A step that waits in some state, or waited in one since its process's last step, races with
 //!   *every* earlier conflicting event, not only with the last, since a guard may have been open
-//!   long before. At that prefix every ready process is added: the step itself may wait there.
+//!   long before. At the prefix before that event every ready process is added, because the step
+//!   itself may have to wait there.
 //! - A step that only acquires a lock races with the last acquisition of that lock, even while it
 //!   waits, and not with the release between them.
 //! - A step that may or may not acquire (in a choice, in an atomic block, by an index from shared
 //!   memory) is treated as one that waits.
 //! - An initial that waits at the prefix cannot be added; if all initials wait, every ready process
 //!   is added.
-//! - An initial that is asleep at the prefix is not added if another one is awake.
+//! - An initial that is asleep at the prefix is not added if another initial is awake.
 //! - All outcomes of a `choose` are run at the node of its process.
 //! - A mishap halts its process only.
 
@@ -31,12 +32,13 @@ use super::races::{Order, conflict, only_acquires};
 use crate::brute::{next_outcomes, ready, with_status};
 use crate::record::{Dependence, Recorder, Summary};
 
-/// The defects. Each is off by default.
+/// The defects. Each is off by default. E2, E3 and E12 are explained in docs/algorithms.md.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// Errata E2: dependence is by what steps really touched.
+    /// E2: two steps are dependent if the accesses that they really made conflict, instead of their
+    /// claims.
     pub really_touched: bool,
-    /// Errata E3: steps that wait for a condition race with nothing.
+    /// E3: steps that wait for a condition race with nothing.
     pub ignore_pending_guards: bool,
     /// Steps that wait for a lock race with nothing.
     pub ignore_pending_locks: bool,
@@ -45,7 +47,7 @@ pub struct Switches {
     pub only_last_writer: bool,
     /// Steps that wait are examined only where no process can make a step.
     pub pending_only_at_ends: bool,
-    /// Errata E12: the execution ends where a process fails or assumes something false.
+    /// E12: the execution ends at a failure or a false `assume`.
     pub stop_at_mishap: bool,
 }
 
@@ -213,7 +215,7 @@ impl<E: Execution> Source<'_, E> {
         accesses
     }
 
-    /// Treats the next step of a waiting process as a virtual last event.
+    /// Finds the races of the next step of a waiting process, as if this step were the last event.
     fn waits(&mut self, process: ProcessId) {
         let mut event = Event::new(process, u32::MAX);
         self.program.claims(process, &mut event.claims);
@@ -234,7 +236,7 @@ impl<E: Execution> Source<'_, E> {
     /// Finds the races of the event at `at` with earlier events, and schedules their reversals.
     fn races(&mut self, at: usize, pending: bool) {
         let event = self.order.event(at);
-        // A choice may claim only a lock and still not acquire it.
+        // A choice may claim a lock and still not acquire it.
         let takes = |access: &Access| access.kind == AccessKind::Acquire;
         let lock =
             only_acquires(&event.claims).filter(|_| pending || event.touched.iter().any(takes));

@@ -16,7 +16,7 @@ impl Maker {
         }
     }
 
-    /// Returns a shared variable; in some batches mostly the first one.
+    /// Returns a shared variable. In some batches (`hot`) this is mostly the first one.
     pub(super) fn some_shared(&mut self) -> Name {
         if self.rng.percent(self.shape.hot) {
             return self.shared[0].clone();
@@ -24,7 +24,7 @@ impl Maker {
         self.shared[self.rng.below(self.shared.len())].clone()
     }
 
-    /// Returns an index for an array of two elements, rarely out of bounds.
+    /// Returns an index for an array of two elements; a few indices are out of bounds.
     pub(super) fn index(&mut self) -> Expr {
         let numbers: Vec<_> = self
             .locals

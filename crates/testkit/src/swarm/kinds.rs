@@ -1,8 +1,8 @@
 //! Programs with several kinds of violations at once: endless processes, temporal properties, and
 //! `allows` with any kinds.
 //!
-//! The bodies are as random as in other programs of the swarm. All values are known, because
-//! temporal properties are decided only for known values.
+//! The bodies are as random as in other programs of the swarm. No program has inputs or unknown
+//! initial values, because temporal properties are decided only for known values.
 
 use super::{BATCH, Maker, Theme, shape};
 use crate::Rng;

@@ -1,9 +1,8 @@
 //! Programs with named types, dimensions, ranges, functions, quantifiers and `match`, from
 //! docs/language.md alone.
 //!
-//! They are made as texts, because the oracle's tree has no sugar. Each program has every
-//! declaration, and its statements use a random part of them, so that rare features
-//! occur together.
+//! They are made as texts, because the oracle's tree has no sugar. Each program has all
+//! declarations, and its statements use a random part of them. So rare features occur together.
 
 use crate::Rng;
 
@@ -37,7 +36,7 @@ struct Maker {
     records: Vec<String>,
     /// Whether each read is a step.
     access: bool,
-    /// Whether everything generated now is one step.
+    /// Whether the code that is generated now belongs to one step.
     step: bool,
 }
 
@@ -59,7 +58,7 @@ impl Maker {
         all[self.rng.below(all.len())].to_owned()
     }
 
-    /// Whether a value that is used more than once may be read here.
+    /// Whether a value that is read more than once may be generated here.
     fn may_read(&self) -> bool {
         !self.access || self.step
     }
@@ -197,7 +196,7 @@ impl Maker {
         }
     }
 
-    /// Returns a condition over the index `name` of a range.
+    /// Returns a condition on the variable `name`, which is an index of a range.
     fn part(&mut self, name: &str) -> String {
         let all = [
             "s[$] == Busy",

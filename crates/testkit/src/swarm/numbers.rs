@@ -1,6 +1,7 @@
 //! Conditions on unknown numbers that are hard for a solver: large constants, products, remainders.
-//! A value is picked first, and the conditions are made so that it satisfies or violates them. The
-//! value is not in the text: the oracle finds it by solving simple equations (`crate::oracle`).
+//! The generator first picks a value, and then makes conditions that this value satisfies or
+//! violates. The value is not in the text of the program. The oracle finds it by solving simple
+//! equations (oracle/guess.rs).
 
 use super::{Maker, Name, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};

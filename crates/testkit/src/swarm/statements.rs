@@ -167,7 +167,8 @@ impl Maker {
     fn inner(&mut self, depth: usize) -> Stmt {
         let mut body = self.block(1, depth - 1);
         let first = body.remove(0);
-        // Names that a `let` or a `spawn` declares below a guard are not in scope anywhere.
+        // No other statement could use a name that a `let` or a `spawn` declares directly below a
+        // guard.
         match first.kind {
             Kind::Let(..) | Kind::Spawn(Some(_), _) => Stmt::new(self.assignment()),
             kind if body.is_empty() => Stmt::new(kind),
@@ -325,7 +326,8 @@ impl Maker {
                 let body = self.block(1, depth.saturating_sub(1));
                 let inside = body.into_iter().map(|stmt| stmt.kind);
                 let mut all = vec![Kind::Lock(place.clone())];
-                // Names declared inside stay in scope after the `unlock`, which is harmless.
+                // Names that are declared inside stay in scope after the `unlock`; later statements
+                // may use them.
                 all.extend(inside);
                 all.push(Kind::Unlock(place));
                 Some(all)

@@ -81,7 +81,7 @@ impl Maker {
         }
     }
 
-    /// Returns an index that does not change while a process waits.
+    /// Returns an index that does not change while a process waits: a constant or the parameter.
     fn fixed(&mut self) -> String {
         match self.me {
             Some(me) if self.rng.percent(50) => me.into(),
@@ -179,7 +179,7 @@ impl Maker {
         .replace('$', &i)
     }
 
-    /// Returns a pair, such as acquire and release, around statements.
+    /// Returns statements between two operations that belong together, such as acquire and release.
     fn around(&mut self, depth: usize) -> String {
         let i = self.fixed();
         let (first, last) = [

@@ -12,7 +12,8 @@ use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, Stmt, Ty};
 pub enum Theme {
     /// A child that makes steps in some runs only.
     IdleChild,
-    /// A failure that occurs both with and without a false `assume` beside it.
+    /// A failure that occurs both in runs with a false `assume` in another process and in runs
+    /// without one.
     Discarded,
     /// Results that depend on the schedule and on unknown initial values.
     UnknownStart,
@@ -38,7 +39,8 @@ impl Theme {
         Self::Numbers,
     ];
 
-    /// The weight of each theme; larger if few commands can show its mistakes.
+    /// The weight of each theme in the draw. A theme whose mistakes few commands can show has a
+    /// larger one.
     pub(super) const WEIGHTS: [u32; 7] = [2, 4, 4, 2, 2, 4, 4];
 
     /// Returns the features that the theme needs.
@@ -54,7 +56,8 @@ impl Theme {
         }
     }
 
-    /// Returns the features that would make programs of the theme too large or hide its mistakes.
+    /// Returns the features that are turned off, because they would make programs of the theme too
+    /// large or hide mistakes.
     pub(super) fn without(self) -> &'static [Feature] {
         match self {
             Self::UnknownStart => &[Feature::Array, Feature::Input],
@@ -90,7 +93,7 @@ impl Maker {
         }
     }
 
-    /// Returns an assignment to the first variable, which others read.
+    /// Returns an assignment to the first shared variable, which other processes read.
     fn write_first(&mut self) -> Kind {
         let first = self.shared[0].clone();
         let place = self.place(&first);

@@ -1,4 +1,5 @@
-//! The answer of a command about a program, in terms of the record.
+//! The answer of a command about a program: what its record claims, in a form that can be compared
+//! with the truth.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +41,8 @@ pub struct CommandAnswer {
     pub open: Vec<Kind>,
     /// The final states, if the command lists all of them.
     pub finals: Option<BTreeSet<State>>,
-    /// Another mistake in the answer: a witness that does not replay, or a run that ends elsewhere.
+    /// A mistake that shows without the truth: a witness that does not replay, or a run that ends
+    /// in another state than it says.
     pub wrong: Option<String>,
     /// The part that only `prove` reports.
     pub proof: Option<Proof>,
@@ -127,7 +129,7 @@ pub fn named(bindings: &[Binding]) -> State {
     state
 }
 
-/// Returns the number in a text. Other texts give a number that no variable has.
+/// Returns the number in a text. A text without a number gives one that no variable can have.
 fn value_of(text: &str) -> i128 {
     mazurka::run::parse_input(text).unwrap_or(i128::MAX)
 }

@@ -232,7 +232,7 @@ impl Loaded {
     }
 }
 
-/// Limits that no small program should reach.
+/// The limits of all commands. No small program should reach them.
 fn limits() -> Limits {
     Limits {
         steps: Some(100_000),
@@ -284,8 +284,8 @@ pub fn attempt(
         .map_err(|_| LAST.with(|last| format!("internal error: {}", last.borrow())))
 }
 
-/// Returns the answer of a command with a planted defect. The defect may turn a refusal into a
-/// proof.
+/// Returns the answer of a command after a planted defect has changed it. The defect may also turn
+/// a refusal into a proof.
 fn planted(command: &Command, loaded: &Loaded, plant: &Plant) -> Outcome {
     let mut outcome = run(command, loaded);
     let mut refused = Box::new(CommandAnswer::nothing());
@@ -423,7 +423,8 @@ fn replay(program: &Program, record: &Record) -> Option<String> {
     }
 }
 
-/// Turns each execution into a test and collects the final states.
+/// Runs `explore --tests`: turns each execution into a test, and collects the final states of these
+/// tests.
 fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<Outcome, Refused> {
     let mut finals: BTreeSet<State> = BTreeSet::new();
     let mut wrong = None;
@@ -472,7 +473,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
             Ok(found) => found,
             Err(refused) => return Outcome::Refused(refused.to_string()),
         };
-        // If a part is too large, no stage finishes it.
+        // A part that is too large is not finished in any stage.
         let Some(left) = left.filter(|_| most < MOST) else {
             let mut answer = CommandAnswer::from_record(&record);
             answer.wrong = replay(program, &record);
@@ -541,7 +542,7 @@ fn symbolic(loaded: &Loaded, por: Reduction, options: &Options) -> Outcome {
         Err(nothing) => Outcome::Refused(nothing.to_string()),
         Ok(found) => {
             let mut answer = CommandAnswer::from_record(&found.record);
-            // If nothing is unknown, the terms are values.
+            // If the program has no unknowns, the terms are numbers.
             let listed = found.states.listed.iter();
             let finals = listed.filter(|state| state.ending == Ending::Final);
             let finals = finals.map(|state| named(&state.substitution)).collect();

@@ -26,7 +26,7 @@ pub struct Expected {
     pub deterministic: Option<bool>,
     /// Whether a run is discarded.
     pub discarded: bool,
-    /// Whether all values of inputs were tried. If not, more may be possible.
+    /// Whether all values of inputs were tried. If not, the program may have more behaviour.
     pub exact: bool,
     /// Whether a fair run can follow a cycle for ever.
     pub livelock: bool,
@@ -51,7 +51,8 @@ pub struct Stated {
     pub allows: Kinds,
     /// Whether it states an `ensures`.
     pub ensures: bool,
-    /// Whether it states any property: `assert`, `error`, `invariant`, `ensures` or a temporal one.
+    /// Whether it states any property: an `assert`, `error`, `invariant`, `ensures` or temporal
+    /// property.
     pub property: bool,
     /// Whether it has inputs.
     pub inputs: bool,
@@ -70,8 +71,8 @@ pub enum Unknown {
     TooLarge,
     /// The text is not a program.
     Refused,
-    /// No initial values satisfy the requirements. If this is hard to decide (`hard`), because of
-    /// wide numbers, a command may leave it open.
+    /// No initial values satisfy the requirements. With `hard`, this is hard to decide because of
+    /// wide numbers, and a command may be inconclusive.
     Impossible { hard: bool },
 }
 
@@ -149,7 +150,7 @@ impl Expected {
         !self.failures.is_empty() || self.deadlock
     }
 
-    /// Whether there is a failure or a deadlock that counts.
+    /// Whether there is a violation that the program does not allow.
     pub fn violated(&self) -> bool {
         let kinds = Kinds::of(&[Violation::Failure, Violation::Deadlock]);
         !self.kinds().and(self.counted()).and(kinds).is_empty()

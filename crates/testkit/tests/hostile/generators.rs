@@ -14,7 +14,7 @@ use mazurka_testkit::{Config, generate};
 /// A source of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generator {
-    /// Random trees, written by the authors of the engines.
+    /// Random trees (generator A), whose generator has the same authors as the engines.
     Tree,
     /// Mutations of the corpus and the examples.
     Mutate,

@@ -168,7 +168,7 @@ pub fn fault(
     };
     let mut counted: Option<Counts> = None;
     let wanted = |command: &Command| trial.wants(command);
-    // The counts of later commands are compared with those of these commands.
+    // The counts of other commands are compared with the counts of these commands.
     let counts = |command: &Command| {
         matches!(
             command,
@@ -229,9 +229,9 @@ pub fn timed<T>(name: &str, tallies: &mut Tallies, body: impl FnOnce() -> T) -> 
     result
 }
 
-/// Returns what commands get wrong about a program whose requirements no initial values satisfy:
-/// all must refuse it, and no command may prove anything. If this is hard to decide, they may be
-/// inconclusive.
+/// Returns what commands get wrong about a program whose requirements no initial values satisfy.
+/// All commands must refuse the program, and none may prove anything. If the requirements are hard
+/// to decide, commands may be inconclusive instead.
 pub fn fault_of_impossible(
     text: &str,
     hard: bool,
@@ -328,8 +328,8 @@ fn miscounted(
     }
     let naive = matches!(command, Command::Explore(a) | Command::Tests(a) | Command::Resume(a, _) if *a == Algorithm::Naive);
     if truth.open() && naive {
-        // `naive` also distinguishes when a process checked another one that it waits for
-        // (docs/inputs.md).
+        // `naive` counts more: it also distinguishes when a process checked another process that it
+        // waits for (docs/inputs.md).
         return None;
     }
     let known = *counted.get_or_insert(answer.counts);

@@ -68,7 +68,8 @@ fn check(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Option<
         .or_else(|| concealed(answer, present))
 }
 
-/// Returns a violation that counts, but that the answer neither shows nor leaves open.
+/// Returns a kind of violation that the program has (`present`) but that the answer neither shows
+/// nor leaves open.
 fn concealed(answer: &CommandAnswer, present: Kinds) -> Option<String> {
     let left = present
         .without(answer.kinds)
@@ -151,8 +152,8 @@ fn counted(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Optio
     }
 }
 
-/// Returns a wrong count of an engine that merges states. Dead values are not part of a state, so
-/// it may count fewer.
+/// Returns a wrong count of an engine that merges states. Values that no later step can read are
+/// not part of a state, so the engine may count fewer states.
 fn states(algorithm: Algorithm, answer: &CommandAnswer, truth: &Expected) -> Option<String> {
     let (found, most) = (answer.counts.deadlocks, truth.deadlocked_states);
     (algorithm == Algorithm::Stateful && found > most)

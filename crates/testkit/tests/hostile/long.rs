@@ -1,4 +1,6 @@
-//! The long run: slices that can be resumed, and the table of feature pairs.
+//! The long run (`.ci/long`): it compares commands with the oracle on many programs, slice by
+//! slice, can be resumed, and makes the table of pairs of features that violated programs have
+//! covered.
 //!
 //! The state is a text file to which every finished slice appends its lines, so a killed run loses
 //! only one slice.
@@ -200,7 +202,7 @@ impl Total {
         self.wrong
     }
 
-    /// The commands that refused, or were inconclusive on, every program.
+    /// The commands that gave no answer for any program: they refused it or were inconclusive.
     pub fn useless(&self) -> Vec<&str> {
         let useless = |tally: &Tally| tally.runs == tally.refused + tally.inconclusive;
         let found = self.tallies.iter().filter(|(_, tally)| useless(tally));
@@ -251,7 +253,7 @@ impl Total {
     }
 }
 
-/// Pairs for which no violation is required, with the reason.
+/// Pairs of features for which no program with a violation is required, each with the reason.
 const ALLOWED: &[(Feature, Feature, &str)] = &[];
 
 fn allowed(one: Feature, other: Feature) -> Option<&'static str> {

@@ -21,8 +21,8 @@ use generators::Generator;
 use metamorphic::{Change, difference};
 use tour::{Tour, tour};
 
-/// The distance between seeds where few programs are tried. It is coprime to the numbers that
-/// decide which programs get the expensive commands.
+/// The distance between the seeds of a short run. It is coprime to the moduli by which seeds select
+/// the programs for expensive commands.
 const STRIDE: u64 = 53;
 
 /// The number of programs of a generator in every `cargo test`.
@@ -83,7 +83,8 @@ fn undecided_conditions_are_not_assumed_impossible() {
     }
 }
 
-/// Applies changes that must not matter to some programs of each generator.
+/// Applies the changes of metamorphic.rs, which must not matter, to some programs of each
+/// generator.
 fn nothing_changes(first: u64, programs: u64, stride: u64) {
     let found = commands::quiet(|| {
         let mut applied: BTreeMap<String, u64> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Changes to a program that must not change the answers of commands, except for what they add.
+//! Changes to a program that must not change the answers of commands, except for parts that the
+//! change itself adds.
 //!
 //! This needs no oracle, so programs may be of any size that the engines can handle.
 
@@ -147,8 +148,7 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
         Expr::Not(one) | Expr::Neg(one) | Expr::Pick(_, one) => only(one, shared),
         Expr::Bin(_, one, other) => only(one, shared) && only(other, shared),
         Expr::If(one, two, three) => [one, two, three].iter().all(|e| only(e, shared)),
-        // Choices and inputs are named by their order. Moving them into a procedure would not
-        // change the order, but they are not moved.
+        // Choices and inputs are not moved, to be safe, because their names depend on their order.
         Expr::Choose(..) | Expr::Input(_) | Expr::Len(_) => false,
     }
 }

@@ -1,5 +1,5 @@
-//! Commands with planted defects that were once real. Half of the programs that CI tries must be
-//! enough to catch each defect.
+//! Planted defects of commands, which Mazurka once had. Half of the programs that CI tries must be
+//! enough to catch each of them.
 
 use std::collections::BTreeMap;
 
@@ -181,7 +181,8 @@ fn a_proof_from_a_false_requires_is_caught() {
     });
 }
 
-/// Defect 6: `deadlock_free` has the result so far, even if the goal is open.
+/// Defect 6 in another form: `deadlock_free` reports the result so far as final, although the goal
+/// is open.
 #[test]
 fn freedom_from_deadlocks_of_an_open_goal_is_caught() {
     caught("open goals", "prove", &|_, _, answer| {
@@ -222,7 +223,7 @@ fn answers_within_a_range_taken_for_all_are_caught() {
     });
 }
 
-/// Defect: an engine that explores nothing, which is right about every verified program.
+/// A further defect: an engine that explores nothing, and so is right about every verified program.
 #[test]
 fn a_command_that_verifies_everything_is_caught() {
     for algorithm in Algorithm::ALL {

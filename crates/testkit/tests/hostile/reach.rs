@@ -45,8 +45,8 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
     if let Some(point) = rng.pick(&points.iter().collect::<Vec<_>>()) {
         ask(at(point), true);
     }
-    // If no process is at any of the points, all processes have ended. The state is final if
-    // nothing halts a process.
+    // A state in which no process is at any of these points is one in which all processes have
+    // ended or are halted. It is final, because here nothing halts a process.
     if !truth.is_faulty() && !truth.discarded {
         let ended: Vec<String> = points
             .iter()
@@ -83,7 +83,8 @@ fn at((process, line): &(String, usize)) -> String {
 }
 
 impl Loaded {
-    /// Returns the points of processes before their steps; `None` if there are too many runs.
+    /// Returns all points in the text (process and line) at which processes stand before a step;
+    /// `None` if there are too many runs.
     fn points(&self) -> Option<BTreeSet<(String, usize)>> {
         let program = self.concrete()?;
         let mut points = BTreeSet::new();

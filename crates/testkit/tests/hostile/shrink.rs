@@ -109,7 +109,7 @@ fn closing(words: &[String], open: usize) -> Option<usize> {
     (open + 1..words.len()).find(|&end| balanced(&words[open..=end]))
 }
 
-/// The time after which the current text is small enough.
+/// After this time, shrinking ends with the text that it has.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns a smaller text with the same mistake.

@@ -71,7 +71,7 @@ pub struct Report {
 /// The number of programs of one kind that are shrunk.
 const MOST_OF_A_KIND: u64 = 2;
 
-/// The number of kinds that are shrunk; more usually have one cause.
+/// The number of kinds that are shrunk. If there are more, they usually have one cause.
 const MOST_KINDS: usize = 20;
 
 fn kind(fault: &Fault) -> String {
@@ -80,7 +80,7 @@ fn kind(fault: &Fault) -> String {
     words.take(80).collect()
 }
 
-/// The limits of the oracle: programs beyond them are too large for the engines, too.
+/// The limits of the oracle. Programs that exceed them are too large for the engines, too.
 fn limits() -> Limits {
     Limits {
         states: 4_000,

@@ -1,5 +1,6 @@
-//! Sends and receives claim different ends of a channel. The tests check which steps are
-//! independent as a result, and count traces by a method that does not use claims.
+//! Sends and receives claim different ends of a channel, so a send and a receive may be
+//! independent. The tests check that independent steps commute, and count traces by a method that
+//! does not use claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -44,8 +45,8 @@ fn moved(event: &Event) -> Event {
     }
 }
 
-/// Swapping independent neighbours gives the same events and the same state, and every step that
-/// waited for a message has an earlier event that enabled it.
+/// Swapping adjacent independent steps gives the same events and the same state. And for every step
+/// that waited for a message, an earlier dependent event has enabled it.
 #[test]
 fn independent_neighbours_commute() {
     let limit = Limit {
@@ -256,7 +257,7 @@ fn a_stream_is_one_trace() {
     assert_eq!(executions(text, Algorithm::Optimal), 2);
 }
 
-/// An operation on both ends depends on the order of a send and a receive.
+/// An operation that claims both ends (`len`) depends on sends and on receives.
 #[test]
 fn operations_on_both_ends_are_dependent() {
     let with = |third: &str| {

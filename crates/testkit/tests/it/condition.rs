@@ -16,12 +16,12 @@ struct Template {
     asks: Vec<bool>,
 }
 
-/// A choice of values.
+/// Values for the placeholders of a program.
 #[derive(Clone, Debug)]
 struct Values {
     n: i64,
     b: bool,
-    /// By process.
+    /// The inputs, by process.
     inputs: Vec<i64>,
 }
 
@@ -214,8 +214,8 @@ fn condition(text: &str, property: &str, depth: Option<u64>) -> ConditionRecord 
     found.unwrap_or_else(|why| panic!("{why}\n{text}"))
 }
 
-/// Returns what is wrong with a condition. Otherwise returns how many values it left open, and the
-/// total.
+/// Checks the conditions of one program. An error says what is wrong; otherwise returns the number
+/// of values that the conditions leave open, and the number of all values.
 fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
     let template = template(seed);
     let (name, truly) = PROPERTIES[seed as usize % PROPERTIES.len()];
@@ -251,7 +251,7 @@ fn faults(seed: u64, depth: Option<u64>) -> Result<(usize, usize), String> {
                 (yes || no).then_some("known and unknown")
             }
             () if yes == no => Some("neither or both"),
-            // No run counts, but the search within the limit has not found that.
+            // All runs are discarded, but the search within the limit has not found this out.
             () if idle && depth.is_some() => None,
             () if idle => Some("no run counts"),
             () => (yes != truly(&truth)).then_some("not so"),

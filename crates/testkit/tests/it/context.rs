@@ -134,8 +134,9 @@ fn as_printed_it_loses_a_state_of_each_program_of_the_erratum() {
     }
 }
 
-/// All steps commute, although they claim one variable, so there is one execution. The n-th process
-/// about doubles the number of cut runs, but it multiplies the number of traces by n.
+/// All steps claim one variable, but any order of them leads to the same state, so there is one
+/// execution. Each further process about doubles the number of cut runs, whereas the n-th process
+/// multiplies the number of traces by n.
 #[test]
 fn commuting_steps_have_one_execution() {
     for n in 3..=7u32 {
@@ -181,7 +182,8 @@ fn on_wakeup_trees() {
     );
 }
 
-/// Independent parts are not multiplied: after a cut not everything is tried again.
+/// For independent parts of a program, the numbers of runs are added and not multiplied: after a
+/// cut, only processes of the same part are tried again.
 #[test]
 fn cuts_stay_where_they_are() {
     for pairs in 1..=6u32 {

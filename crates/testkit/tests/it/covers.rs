@@ -104,8 +104,8 @@ impl ProgramWriter {
     }
 }
 
-/// Returns whether each cover is reached, according to a record; `None` if a cover is open. The
-/// runs must reach them.
+/// Returns whether each cover is reached, according to a record; `None` if the record leaves one
+/// open. Checks that the run that is shown for a cover reaches it.
 fn covered(text: &str, record: &Record) -> Option<Vec<bool>> {
     let code = compile(&load(text, &[]).expect("a program"), text).expect("nothing to refuse");
     assert_eq!(record.covers.len(), COVERS, "{text}");

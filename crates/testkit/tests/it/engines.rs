@@ -44,15 +44,16 @@ fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
         summary.final_states.len() as u64,
     );
     // The counts may differ from the sets only for an engine that runs a trace more than once.
-    // (Failures are left out: a step that fails in two ways counts once for the driver, twice in
-    // the sets.)
+    // (Failures are left out, because a step that fails in two ways counts once for the driver and
+    // twice in the sets.)
     if summary.executions == summary.traces.len() as u64 {
         assert_eq!(counted, seen, "{algorithm} miscounts");
     }
     summary
 }
 
-/// Whether a blocked run is an error: wakeup trees foresee everything except guards and outcomes.
+/// Whether a blocked run is an error. It is for `optimal` in programs without guards and choices,
+/// because wakeup trees foresee everything else.
 fn never_blocks(program: &Machine, text: &str, algorithm: Algorithm) -> bool {
     algorithm == Algorithm::Optimal && program.guards().is_empty() && !text.contains("choose")
 }

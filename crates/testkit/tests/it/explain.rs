@@ -130,7 +130,7 @@ fn the_explained_orders_cause_the_violation() {
             continue;
         }
         of_two += 1;
-        // No single pair of steps that other runs also have is enough.
+        // No single order of two steps is enough: some run without the violation also has it.
         let others = || runs.iter().filter(|(_, shown)| !shown);
         let steps: Vec<(String, usize)> = {
             let mut steps = Vec::new();

@@ -50,7 +50,7 @@ fn with_choices(text: &str) -> String {
     out + rest
 }
 
-/// Runs a schedule with inputs and returns what it shows; none if it is discarded.
+/// Runs a schedule with inputs and returns what it shows; `None` if the run is discarded.
 fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<ShownRun> {
     let given = inputs.iter().map(|(name, value)| (name.as_str(), *value));
     let mut machine = Machine::new(Arc::new(code.with_inputs(given)), 1_000_000);
@@ -98,7 +98,7 @@ fn show(code: &Code, schedule: &Schedule, inputs: &Valuation) -> Option<ShownRun
     ))
 }
 
-/// Returns what brute force finds; none if there is too much.
+/// Returns what brute force finds; `None` if there are too many runs.
 fn truth(text: &str, code: &Code) -> Option<BTreeSet<ShownRun>> {
     let text = with_choices(text);
     let program = load(&text, &[]).ok()?;
@@ -153,7 +153,8 @@ struct All<'a> {
     lost: bool,
 }
 
-/// All values of the inputs that the current run has asked for and that follow its path.
+/// Returns all values of the inputs that the current run has asked for with which the program takes
+/// the path of this run.
 fn valuations(program: &SymbolicMachine) -> Vec<Valuation> {
     let mut valuations = vec![Valuation::new()];
     for (name, sort) in program.inputs_asked() {
@@ -360,8 +361,8 @@ fn every_algorithm_finds_what_brute_force_finds() {
     );
 }
 
-/// Returns what the parts of the space show, explored by several workers; none if that is not
-/// certain.
+/// Returns what the parts of the space show, explored by several workers; `None` if the search was
+/// cut or the solver gave up.
 fn explored_in_parts(
     code: &Arc<Code>,
     algorithm: Stateless,
@@ -471,7 +472,8 @@ fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     (counts.executions, counts.blocked)
 }
 
-/// Terms that are equal though they look different, in general or only on the path.
+/// States with terms that are equal although they look different: always equal, or equal under the
+/// conditions of the path.
 #[test]
 fn orders_that_are_equal_for_all_inputs_are_tried_once() {
     let by_the_path = include_str!("../../../../corpus/maz/context-inputs/program.maz");

@@ -105,7 +105,8 @@ fn weakened_objects_agree_with_brute_force() {
     );
 }
 
-/// A call of the operations that put a number in or take one out; numbers as in the text.
+/// A call of an operation that puts a number into the object or takes one out, with the numbers
+/// that the text of the model uses.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Put(i128),
@@ -116,7 +117,8 @@ enum Call {
 struct Model {
     name: &'static str,
     calls: &'static [Call],
-    /// The initial contents of the object, and (`from_the_end`) from which side numbers are taken.
+    /// `holds` is the initial content of the object; `from_the_end` tells whether the number that
+    /// was put last is taken first.
     holds: &'static [i128],
     from_the_end: bool,
     /// The variables of the object.
@@ -251,7 +253,8 @@ fn explained(model: &Model, history: &[i128], order: &mut Vec<usize>) -> bool {
 }
 
 /// The oracle gets the models of `examples/` without operations. For each history that it finds,
-/// brute force decides whether an order explains it. Both count the same results.
+/// brute force decides whether an order explains it. The tool and the oracle count the same
+/// results.
 #[test]
 #[ignore = "takes a minute"]
 fn the_objects_of_the_examples_have_the_expected_results() {

@@ -1,4 +1,5 @@
-//! The requirements of explorers on every program, checked on all runs of random programs.
+//! What explorers require of every `Execution` (core/src/program.rs), checked on all runs of random
+//! programs.
 
 use std::collections::HashMap;
 
@@ -263,8 +264,9 @@ fn independent_steps_leave_pending_ones_alone() {
     }
 }
 
-/// Exploration takes shortcuts that narration does not take; both must give the same result. The
-/// memory of an event that was taken back is reused, and nothing of the old event may remain.
+/// A machine that describes its steps does not take the shortcuts that a machine takes in
+/// explorations; both must make the same events. The memory of an event that was taken back is
+/// reused, and nothing of the old event may remain.
 #[test]
 fn a_step_is_the_same_with_and_without_narration() {
     let mut rng = Rng::new(5);

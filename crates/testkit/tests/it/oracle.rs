@@ -120,7 +120,7 @@ fn differences(case: &Case, truth: &Truth, inputs: bool) -> Vec<String> {
     );
     compare("discarded", some(case.discarded), truth.discarded.into());
     if !inputs {
-        // With inputs the corpus counts terms.
+        // With inputs, the final states in the corpus are terms, which the oracle does not have.
         compare(
             "final states",
             case.final_states,
@@ -256,7 +256,8 @@ fn generated_programs_are_mostly_judged_and_of_all_kinds() {
     assert!(pairs.to_string().contains("pairs without a violation"));
 }
 
-/// An invariant is checked after every step that writes a variable in one of its indices.
+/// An invariant is also checked after steps that write a variable which only an index in the
+/// invariant reads.
 #[test]
 fn a_conditional_index_is_not_constant() {
     let text = "

@@ -1,5 +1,5 @@
-//! The parts of a search space: together they are the whole, no trace is in two of them, and the
-//! number of workers that explore them does not matter.
+//! The parts into which a search is cut: together they contain each trace, no trace is in two of
+//! them, and the results do not depend on the number of workers that explore them.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! Fagiani finds exactly the executable permutations of a run; in its complete form it finds what
-//! brute force finds.
+//! The algorithm Fagiani finds exactly the executable permutations of a run. In its complete form,
+//! which continues with runs of other labels, it finds what brute force finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -193,7 +193,8 @@ fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code
     Some((code, cells))
 }
 
-/// The outlooks of the permutations that have this many labels.
+/// Observes permutations: the number of labels of a complete one, and the outlooks of those that
+/// have so many.
 struct Outlooks(usize, Vec<Outlook>);
 
 impl Observer<AnyStart> for Outlooks {

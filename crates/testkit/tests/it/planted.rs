@@ -27,7 +27,8 @@ fn with(switches: Switches) -> impl Fn(&mut Machine) -> Summary {
 
 #[test]
 fn context_as_printed_is_caught() {
-    // The engine merges traces, and was designed for programs that never wait.
+    // This engine merges traces, so traces are not compared; and it was designed for programs that
+    // never wait.
     let settings = Hunt {
         aspects: &[Aspect::FinalStates],
         config: Config {
@@ -53,8 +54,9 @@ fn context_as_printed_loses_a_final_state_of_the_erratum() {
 
 #[test]
 fn dependence_by_what_was_touched_is_caught() {
-    // The engine is judged by its own relation, which gives fewer traces. The programs are those
-    // where the relation matters: steps have several paths, and nothing waits.
+    // The engine is compared with brute force under its own dependence relation, which has fewer
+    // traces. The programs are those where the relation matters: steps have several paths, and
+    // nothing waits.
     let settings = Hunt {
         dependence: Dependence::Touched,
         config: Config {
@@ -111,7 +113,7 @@ fn checking_pending_steps_only_at_ends_is_caught() {
 
 #[test]
 fn stopping_at_a_mishap_is_caught() {
-    // Its traces are cut on purpose, so another result must be wrong.
+    // This engine cuts traces on purpose, so traces are not compared; another result must be wrong.
     let settings = Hunt {
         aspects: &[Aspect::Deadlocks, Aspect::Failures, Aspect::FinalStates],
         ..Hunt::default()

@@ -9,15 +9,18 @@ struct Measured {
     traces: usize,
     deadlock: bool,
     failure: bool,
-    /// Whether a pending step is enabled, then disabled, then enabled again in some run.
+    /// Whether in some run the next step of a process is possible, then impossible, then possible
+    /// again.
     reopens: bool,
 }
 
-/// Watches whether some pending step was enabled, then disabled, then enabled again along the run.
+/// Watches whether the next step of some process was possible, then impossible, then possible again
+/// along the current run.
 #[derive(Default)]
 struct Watch {
-    /// For each state of the run and each process: the index of its next step, and the step's
-    /// phase: 0 until it is enabled, then 1, 2 once it is disabled, 3 once it is enabled again.
+    /// For each state of the run and each process: the index of its next step, and the phase of
+    /// this step. The phase is 0 at first, 1 once the step has been possible, 2 once it has become
+    /// impossible after that, and 3 once it is possible again.
     phases: Vec<Vec<(u32, u8)>>,
     reopened: bool,
 }

@@ -65,7 +65,7 @@ fn agrees_on_the_errata() {
         "var x: int = 0 process { x := 1 } process { x == 0 |> x := 0 }",
         "var x, y: int = 0 process { x := 1; x := 0 } process { x == 0 |> y := 1 }",
         "lock m, n process { lock(m); lock(n) } process { lock(n); lock(m) }",
-        // Claims only a lock, and does not acquire it
+        // A step that claims a lock and does not acquire it
         "lock m process { lock(m); unlock(m) } process { let l = false; lock(m) <| l |> skip }",
         // An unlock that fails, before or after the other process takes the lock
         "lock m process { unlock(m) } process { lock(m) }",

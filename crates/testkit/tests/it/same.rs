@@ -68,7 +68,7 @@ fn body(rng: &mut Rng) -> Vec<Statement> {
     body
 }
 
-/// The same processes with a change that may or may not matter.
+/// Returns the processes with a change that may or may not change the results.
 fn changed(rng: &mut Rng, processes: &Processes) -> Processes {
     let mut all = processes.clone();
     let at = rng.below(all.len());
@@ -128,7 +128,7 @@ fn text(processes: &Processes, known: Option<i64>) -> String {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ProcessState {
-    /// At a statement, and whether the test of an `if` has succeeded already.
+    /// At the statement with this index; for an `if`, also whether its test has already succeeded.
     At(usize, bool),
     Failed,
 }
@@ -151,7 +151,7 @@ impl State {
         }
     }
 
-    /// Returns the state after a step of a process; `None` if it has to wait.
+    /// Returns the state after a step of a process; `None` if the process has to wait.
     fn step(&self, process: usize, statement: &Statement, entered: bool) -> Option<State> {
         let mut next = self.clone();
         let ProcessState::At(at, _) = self.processes[process] else {

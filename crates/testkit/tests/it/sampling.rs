@@ -14,7 +14,8 @@ use mazurka_testkit::{Config, Limit, Recording, generate, machine};
 
 use crate::common::{panic_with_smallest, programs, truth};
 
-/// The order that is counted: the processes of a run, or of some of its steps.
+/// An order that is counted: the processes that make the steps of a run, or those of its selected
+/// steps.
 type Order = Vec<String>;
 
 /// Selects the steps of a run that are counted.
@@ -137,7 +138,7 @@ fn the_critical_values_are_those_of_the_tables() {
     assert!((critical(100) / 149.45 - 1.0).abs() < 0.01);
 }
 
-/// Processes of different lengths that never wait, from the start or started on the way.
+/// Programs whose processes have different lengths and never wait; in some, processes are spawned.
 const FREE: [&str; 3] = [
     "var x, y: int = 0
      process { x := 1; y := 1; x := 2 }  process { x := 3; y := 2 }  process { y := 3; x := 4 }",
@@ -158,7 +159,7 @@ fn walks_by_length_are_uniform_over_interleavings() {
             chi_squared(&times, &evenly(&orders)) / critical(orders.len() - 1)
         };
         assert!(off(Method::Urw) < 1.0, "{} for {text}", off(Method::Urw));
-        // The test notices the difference.
+        // The test can tell the methods apart: plain random walks fail it.
         assert!(off(Method::Random) > 2.0, "{text}");
     }
 }
@@ -429,8 +430,8 @@ fn equal_seeds_draw_the_same_with_any_number_of_workers() {
     );
 }
 
-/// The failure is so rare that it is in a later batch, if at all; any number of workers finds the
-/// same.
+/// The failure is so rare that only a later batch finds it, if any. Any number of workers gives the
+/// same result.
 #[test]
 fn workers_stop_at_the_failure_of_the_first_batch_that_has_one() {
     let text = "var x: int = 0

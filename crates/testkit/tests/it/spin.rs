@@ -10,7 +10,7 @@ use mazurka::{Options, Program, Verdict, quietly};
 /// An answer that both files of a folder expect.
 #[derive(Debug, PartialEq, Eq)]
 enum Expected {
-    /// Neither a failure nor a deadlock, or one of these.
+    /// The program has neither a failure nor a deadlock (`None`), or has this one.
     Safety(Option<Kind>),
     /// Whether a temporal property holds in all weakly fair runs.
     Fair { name: String, holds: bool },

@@ -1,6 +1,6 @@
 //! Arrays whose accesses are kept apart by the requirements of a program: for each choice of
-//! values, engines find what brute force finds with them, and no more traces than with whole
-//! arrays.
+//! values, engines find what brute force finds with these values, and they explore no more traces
+//! than if arrays are not split.
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it split::` for a long
 //! run.
@@ -26,7 +26,7 @@ type Values = [i64; 3];
 /// failures.
 type End = (Values, String, Vec<String>, Vec<u32>);
 
-/// A random generator, and the indices that it chooses from.
+/// A source of random numbers, and the indices that it chooses from.
 struct IndexGenerator {
     rng: Rng,
     indices: &'static [&'static str],
@@ -185,7 +185,8 @@ impl Observer<SymbolicMachine> for Ends<'_> {
                     );
                 }
             }
-            // Terms and numbers agree on every variable, arrays included.
+            // The terms, evaluated for these values, and the numbers of the concrete run agree for
+            // every variable and array element.
             let numbers: Vec<String> = cells.iter().map(i64::to_string).collect();
             let end = end_of(values, &machine);
             let values_of_terms = end.2.join(", ").replace(['[', ']'], "");
@@ -254,7 +255,7 @@ fn in_net(code: &Arc<Code>, split: bool) -> Option<(BTreeSet<u32>, bool)> {
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let found = search.run(&mut machine, watch, &mut ()).found;
     let failures = found.failures.iter().filter_map(|finding| finding.mishap);
-    // Failures of final states are checked only in the tests.
+    // A net shows failures of final states only in its tests.
     let failures = failures.filter(|mishap| mishap.process.is_some());
     let failures = failures.map(|mishap| mishap.site).collect();
     (found.stopped == StopReason::Complete).then_some((failures, found.deadlock.is_some()))
@@ -287,7 +288,7 @@ fn split_arrays_change_the_number_of_traces_and_nothing_else() {
             let Some((found, executions)) = explored(&code, algorithm, true) else {
                 continue;
             };
-            // `context` need not find every failure in a complete run.
+            // `context` finds every failure, but not every one of them in a complete run.
             let merges = matches!(algorithm, Algorithm::Context(_));
             let kept = |ends: &BTreeSet<End>| -> BTreeSet<End> {
                 let all = ends.iter().cloned();

@@ -38,7 +38,7 @@ fn symbolic_machine(
         ..Assembly::default()
     };
     let solver = solver.then(|| assemble(embedded).expect("it is always there") as Box<_>);
-    // A loop over symbolic locals may be infinite: ten decisions in one step are enough.
+    // A loop over symbolic locals may be infinite, so a step is cut after ten decisions.
     SymbolicMachine::new(code, 40_000, solver)
 }
 

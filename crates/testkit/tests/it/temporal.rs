@@ -51,7 +51,7 @@ impl ProgramWriter {
         }
     }
 
-    /// Returns an assignment of a process to its local and the copy.
+    /// Returns an assignment of a process to its local `n` and to the copy of it.
     fn own(&mut self) -> String {
         let (process, value) = (self.process, self.rng.below(3));
         format!("atomic {{ n := {value}; g{process} := {value} }}")
@@ -233,7 +233,7 @@ fn compare(first: u64, programs: u64, fairness: Fairness) -> [u64; 5] {
     violated
 }
 
-/// Asserts that each property fails often, and not always.
+/// Asserts that each property fails in many programs, and not in all.
 fn varied(violated: [u64; 5], programs: u64) {
     for count in violated {
         assert!(count * 25 > programs, "{violated:?} of {programs}");

@@ -36,7 +36,8 @@ fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
                 .expect("a possible step");
             recorder.push(program);
         }
-        // A stateful net ends where other nets continue.
+        // Executions of a stateful net need not be complete: the net ends at states that it already
+        // has.
         if mazurka_core::with_status(program, Status::Ready).is_empty() {
             recorder.complete(program);
         }
@@ -86,8 +87,8 @@ pub fn fault(text: &str, truth: &Summary) -> Option<String> {
         if tests > seen.executions + seen.discarded {
             return Some(format!("{kind}: {tests} tests for {}", seen.executions));
         }
-        // No execution shows a failure that the tests did not find. (A false `ensures` depends on
-        // the final state.)
+        // No execution of the net shows a failure that the net's tests did not find. (A false
+        // `ensures` depends on the final state.)
         program.back_to(0);
         if kind == NetKind::Replicated && program.initial_mishaps().is_empty() {
             let failing = truth
@@ -159,7 +160,7 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
     if let Some(fault) = findings_fault(&mut program, &net.found, truth) {
         return Some(fault);
     }
-    // The naive search explores the same model, state by state.
+    // The naive search visits the states of the same model, one by one.
     let walked = walked(&mut program, false);
     // Sleep sets save steps, and change nothing else.
     let slept = self::walked(&mut program, true);

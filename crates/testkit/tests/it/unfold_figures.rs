@@ -1,5 +1,5 @@
-//! The figures of the unfolding thesis, and those found by brute force: sizes of nets, and numbers
-//! of tests.
+//! Numbers printed in the unfolding thesis, and numbers found by brute force: sizes of nets, and
+//! numbers of tests.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -163,7 +163,8 @@ fn synthetic_1_has_separate_branches() {
     }
 }
 
-/// The figures of the thesis with branches: the number of events that they show.
+/// The figures (pictures) of the thesis with branches: the nets have as many events as are drawn
+/// there.
 #[test]
 fn figures_with_branches_have_as_many_events() {
     let events = |name: &str, kind| net(name, &[], kind, 1).events();
@@ -198,8 +199,8 @@ fn writes_need_one_test() {
 /// A row of the thesis's Table 8.1: the program, its traces, and the tests for both nets.
 type Row = (&'static str, &'static [(&'static str, u64)], u64, [u64; 2]);
 
-/// The best of ten seeds needs at most a tenth more tests than the thesis, and none needs more than
-/// there are traces.
+/// Of ten seeds, the best one needs at most a tenth more tests than the thesis prints, and no seed
+/// needs more tests than there are traces.
 fn as_few_tests(rows: &[Row]) {
     for &(name, set, traces, thesis) in rows {
         for (kind, thesis) in [Replicated, Contextual].into_iter().zip(thesis) {
@@ -399,8 +400,9 @@ const TABLES: &[TableRow] = &[
     ),
 ];
 
-/// The number of traces where it differs from the thesis: Dining has one fewer (errata E11, E15),
-/// and Synthetic 2 and 3, as published, have the same number (E15).
+/// Returns the true number of traces of a benchmark, which differs from that of the thesis for two:
+/// Dining has one trace fewer, and Synthetic 2 and 3, as published, have equally many (E11 and E15
+/// of docs/algorithms.md).
 fn traces_here(benchmark: &str, thesis: u64) -> u64 {
     match benchmark {
         "Dining 2" | "Dining 3" | "Dining 4" => thesis - 1,
@@ -463,7 +465,7 @@ type PropertyRow = (
 );
 
 const PROPERTIES: &[PropertyRow] = &[
-    // The thesis prints UNSAT (errata E15).
+    // The thesis prints UNSAT (E15 of docs/algorithms.md).
     (
         "Updater 1",
         "thesis-updater",
@@ -569,7 +571,8 @@ fn properties_of_the_thesis() {
     }
 }
 
-/// Whether a state with a property is reachable, by the contextual net; none if it is not known.
+/// Whether a state with a property is reachable, by the contextual net; `None` if that is not
+/// known.
 fn reached(name: &str, set: &[(&str, u64)], property: &str, method: Method) -> Option<bool> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/maz");
     let text = std::fs::read_to_string(corpus.join(name).join("program.maz")).expect("a program");

@@ -58,7 +58,7 @@ fn trace_and_ending(program: &SymbolicMachine) -> (u128, String) {
 /// them.
 #[derive(Default)]
 struct Truth {
-    /// With branches apart, as in nets.
+    /// The traces and how they end, where each decision about inputs is a step, as in nets.
     traces: BTreeSet<(u128, String)>,
     /// The sites of failures, unless a false `assume` happens before.
     failures: BTreeSet<u32>,
@@ -173,7 +173,7 @@ fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128,
     all
 }
 
-/// Calls `run` for each program, with what brute force finds.
+/// Calls `run` for each program that is small enough, with what brute force finds.
 fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
     let config = Config {
         inputs: true,
@@ -265,7 +265,7 @@ fn stateful_fault(
         let sites = sites.filter(|mishap| mishap.process.is_some());
         let sites = sites.filter(|mishap| mishap.kind == MishapKind::Failure);
         let sites: BTreeSet<u32> = sites.map(|mishap| mishap.site).collect();
-        // There is one finding for each site, and it may be about the initial state.
+        // There is one finding for each site, which may be about the initial state.
         let from_the_start = !machine(code).initial_mishaps().is_empty();
         if sites != truth.failures && !from_the_start {
             return Some(format!("{sites:?} instead of {:?}", truth.failures));

@@ -1,4 +1,5 @@
-//! `tokio::sync::Barrier`. As in tokio, a task that gives up counts as having arrived.
+//! `tokio::sync::Barrier`. As in tokio, a task that gives up its wait still counts as having
+//! arrived.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -18,7 +19,7 @@ pub struct Barrier {
 #[derive(Default)]
 struct State {
     arrived: usize,
-    /// Number of times that all have arrived.
+    /// Number of times that all tasks have arrived.
     generation: u64,
     waiting: Wakers,
 }

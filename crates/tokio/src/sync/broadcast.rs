@@ -1,4 +1,5 @@
-//! A channel that delivers each message to every receiver. A slow receiver misses the oldest ones.
+//! A channel that delivers each message to every receiver. It keeps a limited number of messages,
+//! so a slow receiver misses the oldest ones.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -87,7 +88,8 @@ unsafe impl<T: Send> Sync for Message<T> {}
 
 impl<T: Clone> Message<T> {
     fn copy(&self) -> T {
-        // In a model a clone may be a step, during which another thread may clone as well.
+        // In a model, cloning the value may be a step, so another thread may clone it at the same
+        // time; a lock of std would then block for ever.
         let _alone =
             (!in_model()).then(|| self.lock.lock().unwrap_or_else(PoisonError::into_inner));
         self.value.clone()
@@ -239,7 +241,7 @@ impl<T> Sender<T> {
         Receiver::new(&self.channel, "subscribe", Location::caller())
     }
 
-    /// Returns the number of messages that some receiver has not received.
+    /// Returns the number of messages that at least one receiver has not received.
     #[track_caller]
     pub fn len(&self) -> usize {
         self.channel.0.look("len", Location::caller(), |state| {
@@ -404,7 +406,7 @@ impl<T> fmt::Debug for Receiver<T> {
 /// Waits for a message.
 struct Recv<'a, T> {
     receiver: &'a mut Receiver<T>,
-    /// Its place among the waiting receivers.
+    /// Identifies its entry among the waiting receivers; `None` if it has none.
     ticket: Option<u64>,
     place: Place,
 }

@@ -12,7 +12,7 @@ use super::permits::{Permits, release};
 use super::rwlock::RwLock;
 use crate::drive::Place;
 
-/// Permits of a borrowed lock.
+/// Permits of a lock that the guard borrows.
 struct Held<'a> {
     permits: &'a Monitor<Permits>,
     count: usize,
@@ -42,7 +42,7 @@ impl<T: ?Sized> Lock for RwLock<T> {
     }
 }
 
-/// Permits of a shared lock.
+/// Permits of a lock that the guard owns by an `Arc`.
 struct Owned<L: Lock + ?Sized> {
     lock: Arc<L>,
     count: usize,
@@ -70,8 +70,8 @@ macro_rules! guard {
             marker: PhantomData<$data>,
         }
 
-        // SAFETY: the permits give this guard the access to the data that it grants, in whatever
-        // thread it is. The bounds are tokio's.
+        // SAFETY: the permits give this guard the access to the data that it grants, whichever
+        // thread has the guard. The bounds are those of tokio.
         #[allow(unsafe_code)]
         unsafe impl<$($lifetime,)? $($param: ?Sized),+> Send for $name<$($lifetime,)? $($param),+> where $($send)* {}
         // SAFETY: the same.

@@ -1,5 +1,5 @@
-//! `tokio::sync`. Each operation is one step on its object. An operation never waits itself: the
-//! loop that polls its task does.
+//! `tokio::sync`. Each operation is one step on its object. An operation that would have to wait
+//! returns `Poll::Pending`, and the loop that polls its task (drive.rs) waits.
 
 mod barrier;
 pub mod broadcast;

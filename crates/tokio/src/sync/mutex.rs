@@ -63,7 +63,8 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Returns the lock that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory; a guard has the permit.
+        // SAFETY: a static that was not used owns no memory. A copy is dropped only if its permit
+        // is available, so no guard refers to it.
         #[allow(unsafe_code)]
         unsafe {
             let free = |twin: &Self| twin.permits.peek(|permits| permits.available == 1);
@@ -94,7 +95,8 @@ impl<T: ?Sized> Mutex<T> {
         drive::block(self.lock_at("blocking_lock", Location::caller()))
     }
 
-    /// Waits for the lock, in a thread that is not polling a future. The guard owns a reference.
+    /// Waits for the lock, in a thread that is not polling a future. The guard owns a reference to
+    /// the lock.
     ///
     /// # Panics
     ///
@@ -104,7 +106,7 @@ impl<T: ?Sized> Mutex<T> {
         drive::block(self.lock_owned_at("blocking_lock_owned", Location::caller()))
     }
 
-    /// Waits for the lock. The guard owns a reference.
+    /// Waits for the lock. The guard owns a reference to the lock.
     #[track_caller]
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         self.lock_owned_at("lock_owned", Location::caller())
@@ -135,7 +137,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(lock, place))
     }
 
-    /// Takes the lock if it is free. The guard owns a reference.
+    /// Takes the lock if it is free. The guard owns a reference to the lock.
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         let place = Location::caller();

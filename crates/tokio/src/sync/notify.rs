@@ -1,8 +1,9 @@
 //! `tokio::sync::Notify`: a permit that tasks wait for in the order of their requests.
 //!
 //! `notify_one` wakes the task that has waited longest, or leaves a permit. `notify_waiters`
-//! notifies every [`Notified`] that was made before, even if it was not polled yet, and leaves no
-//! permit. A task that gives up after `notify_one` has chosen it passes the notification on.
+//! notifies every [`Notified`] that was made before the call, even one that was not polled yet, and
+//! leaves no permit. If `notify_one` has chosen a task and the task gives up its wait, the
+//! notification passes to the next task.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,13 +22,16 @@ pub struct Notify {
     state: Monitor<State>,
 }
 
-/// The mutable part of a [`Notify`].
+/// The mutable part of a [`Notify`]: whether there is a permit, the queue of waiting tasks (each
+/// with its ticket and waker, the longest waiting first), and the ticket of the next one.
 pub(crate) struct State {
+    /// Whether the next task that waits is notified at once.
     permit: bool,
     /// Number of calls of `notify_waiters`.
     calls: u64,
     queue: VecDeque<(u64, Waker)>,
-    /// Notified tasks that have not noticed yet, each with whether `notify_one` notified it.
+    /// The tickets of notified tasks that have not been polled since, each with whether
+    /// `notify_one` notified it.
     notified: Vec<(u64, bool)>,
     next: u64,
 }
@@ -170,7 +174,7 @@ pub struct Notified<'a> {
 }
 
 impl Notified<'_> {
-    /// Takes its place among the waiting tasks. Returns whether it is already notified.
+    /// Enlists among the waiting tasks, as polling would. Returns whether it is already notified.
     pub fn enable(mut self: Pin<&mut Self>) -> bool {
         self.poll_with(None).is_ready()
     }
@@ -248,7 +252,7 @@ impl fmt::Debug for Notified<'_> {
     }
 }
 
-/// Named futures.
+/// The futures of this module by name, as in tokio.
 pub mod futures {
     pub use super::Notified;
 }

@@ -59,7 +59,8 @@ impl<T> fmt::Display for SetError<T> {
 
 impl<T: fmt::Debug> Error for SetError<T> {}
 
-/// The right to set the value. The permit is returned if it is not used.
+/// The right to set the value: the permit. If the value is not set, dropping this returns the
+/// permit.
 struct Setting<'a, T> {
     cell: &'a OnceCell<T>,
     place: Place,
@@ -133,8 +134,8 @@ impl<T> OnceCell<T> {
 
     /// Returns the cell that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory. References to values may remain, so
-        // copies are not dropped.
+        // SAFETY: a static that was not used owns no memory. References to values may outlive an
+        // execution, so copies are never dropped.
         #[allow(unsafe_code)]
         unsafe {
             self.permits.here(self, |_| false)

@@ -54,7 +54,7 @@ struct State<T> {
     message: Option<T>,
     /// Whether the sender is gone, or has sent.
     sent: bool,
-    /// Whether the receiver is gone, or takes no message any more.
+    /// Whether the receiver is gone or has been closed.
     closed: bool,
     receiver: Option<Waker>,
     sender: Option<Waker>,

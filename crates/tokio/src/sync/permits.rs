@@ -1,8 +1,9 @@
 //! Permits that tasks wait for in the order of their requests: the core of semaphores, locks and
 //! bounded channels.
 //!
-//! As in tokio, a task that asks for more permits than there are takes all of them and waits for
-//! the rest, so that no later task overtakes it. If it gives up, its permits are returned.
+//! As in tokio, a task that asks for more permits than are available takes all available ones and
+//! waits for the missing ones. So no later task overtakes it. If the task gives up its wait, its
+//! permits are returned.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -25,9 +26,9 @@ pub(crate) struct Permits {
 /// A waiting task.
 struct Waiting {
     ticket: u64,
-    /// Number of permits that it still needs.
+    /// Number of permits that the task still needs.
     missing: usize,
-    /// `None` after the permits were closed.
+    /// `None` after the permits were closed, and the waker was called.
     waker: Option<Waker>,
 }
 
@@ -46,8 +47,8 @@ impl Ticket {
         }
     }
 
-    /// Whether the task has been queued and has not yet seen that it got all its permits. If it
-    /// gives up now, it may have permits to return.
+    /// Whether the task is in the queue, or has left it with all its permits and was not polled
+    /// since. If such a task gives up its wait, it may have permits to return.
     pub fn is_queued(&self) -> bool {
         self.queued.is_some()
     }
@@ -88,9 +89,9 @@ impl Permits {
         }
     }
 
-    /// Takes permits, or enlists for the missing ones. Also returns whether this is a change: the
-    /// task took permits, or has got all that it waited for. (Enlisting alone is no change: a
-    /// spinning task does it in each round.)
+    /// Takes permits, or enlists for the missing ones. Also returns whether this counts as a
+    /// change: it does if the task took permits, or has got all that it waited for. Enlisting alone
+    /// does not count, because a spinning task enlists in each round.
     pub fn poll(&mut self, ticket: &mut Ticket, waker: &Waker) -> (Poll<Result<(), Closed>>, bool) {
         if self.closed {
             return (Poll::Ready(Err(Closed)), false);
@@ -123,7 +124,8 @@ impl Permits {
         }
     }
 
-    /// Gives up a task's place in the queue, and returns its permits. Returns whether it had any.
+    /// Removes a task from the queue, and makes its permits available again. Returns whether it had
+    /// any.
     pub fn cancel(&mut self, ticket: &mut Ticket, wakers: &mut Wakers) -> bool {
         let Some(number) = ticket.queued.take() else {
             return false;
@@ -160,7 +162,7 @@ impl Permits {
     }
 }
 
-/// Adds permits in a step.
+/// Adds permits and wakes tasks, as one step of the model.
 pub(crate) fn release(permits: &Monitor<Permits>, count: usize, verb: &'static str, place: Place) {
     let wakers = permits.update(verb, place, |permits| {
         let mut wakers = Vec::new();

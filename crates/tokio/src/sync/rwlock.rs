@@ -26,7 +26,7 @@ pub struct RwLock<T: ?Sized> {
     pub(super) value: UnsafeCell<T>,
 }
 
-// SAFETY: only reading tasks share the data, or one writing task has it.
+// SAFETY: the data is shared by reading tasks only, or one writing task has it alone.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: the same.
@@ -89,7 +89,8 @@ async fn take(permits: &Monitor<Permits>, count: u32, verb: &'static str, place:
 impl<T: ?Sized> RwLock<T> {
     /// Returns the lock that this model uses: a static has a copy in each execution.
     fn here(&self) -> &Self {
-        // SAFETY: a static that was not used owns no memory; a guard has a permit.
+        // SAFETY: a static that was not used owns no memory. A copy is dropped only if all its
+        // permits are available, so no guard refers to it.
         #[allow(unsafe_code)]
         unsafe {
             self.permits.here(self, |twin| {
@@ -143,7 +144,7 @@ impl<T: ?Sized> RwLock<T> {
         drive::block(self.write_at("blocking_write", Location::caller()))
     }
 
-    /// Waits for read access. The guard owns a reference.
+    /// Waits for read access. The guard owns a reference to the lock.
     #[track_caller]
     pub fn read_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockReadGuard<T>>
     where
@@ -156,7 +157,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Waits for write access. The guard owns a reference.
+    /// Waits for write access. The guard owns a reference to the lock.
     #[track_caller]
     pub fn write_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockWriteGuard<T>>
     where
@@ -192,7 +193,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(RwLockWriteGuard::new(lock, place))
     }
 
-    /// Takes the lock for reading if that is possible now. The guard owns a reference.
+    /// Takes the lock for reading if that is possible now. The guard owns a reference to the lock.
     #[track_caller]
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError>
     where
@@ -203,7 +204,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(OwnedRwLockReadGuard::new(self, place))
     }
 
-    /// Takes the lock for writing if that is possible now. The guard owns a reference.
+    /// Takes the lock for writing if that is possible now. The guard owns a reference to the lock.
     #[track_caller]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError>
     where

@@ -194,7 +194,7 @@ impl Semaphore {
         })
     }
 
-    /// Waits for a permit that owns a reference.
+    /// Waits for a permit that owns a reference to the semaphore.
     #[track_caller]
     pub fn acquire_owned(
         self: Arc<Self>,
@@ -202,7 +202,7 @@ impl Semaphore {
         self.acquire_owned_at(1, "acquire_owned", Location::caller())
     }
 
-    /// Waits for permits that own a reference.
+    /// Waits for permits that own a reference to the semaphore.
     #[track_caller]
     pub fn acquire_many_owned(
         self: Arc<Self>,
@@ -228,13 +228,13 @@ impl Semaphore {
         }
     }
 
-    /// Takes a permit that owns a reference, if there is one.
+    /// Takes a permit that owns a reference to the semaphore, if there is a permit.
     #[track_caller]
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_acquire_many_owned(1)
     }
 
-    /// Takes `n` permits that own a reference, if there are enough.
+    /// Takes `n` permits that own a reference to the semaphore, if there are enough.
     #[track_caller]
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
@@ -286,7 +286,7 @@ pub struct SemaphorePermit<'a> {
     place: Place,
 }
 
-/// Permits that own a reference, and are returned when this is dropped.
+/// Permits that own a reference to the semaphore, and are returned when this is dropped.
 #[must_use]
 #[clippy::has_significant_drop]
 pub struct OwnedSemaphorePermit {
@@ -298,12 +298,12 @@ pub struct OwnedSemaphorePermit {
 macro_rules! permit {
     ($name:ident $(<$lifetime:lifetime>)?, $same:expr) => {
         impl $name $(<$lifetime>)? {
-            /// Keeps the permits for ever.
+            /// Drops this without returning the permits to the semaphore.
             pub fn forget(mut self) {
                 self.permits = 0;
             }
 
-            /// Adds the permits of another one of the same semaphore.
+            /// Adds the permits of `other`, which must be of the same semaphore.
             ///
             /// # Panics
             ///

@@ -1,7 +1,8 @@
 //! A channel that keeps one value, whose changes receivers wait for.
 //!
 //! The value is behind a lock of `mazurka-rt`: as in tokio, a task that keeps a [`Ref`] makes
-//! senders wait. Versions, counts and waiting tasks are in a separate object.
+//! senders wait. A separate object, the *state*, holds the version of the value (which each change
+//! increments), the numbers of senders and receivers, and the waiting tasks.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -56,7 +57,8 @@ struct State {
     version: u64,
     senders: usize,
     receivers: usize,
-    /// Receivers that wait for a change, and senders that wait until the last receiver is gone.
+    /// `changes` are the wakers of receivers that wait for a change; `ends` are those of senders
+    /// that wait until the last receiver is gone.
     changes: Wakers,
     ends: Wakers,
 }
@@ -107,7 +109,7 @@ pub struct Sender<T> {
 /// Sees the latest value.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
-    /// The version that it has seen.
+    /// The version of the value that the receiver has seen last.
     seen: u64,
     place: Place,
 }

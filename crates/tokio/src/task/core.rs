@@ -1,8 +1,8 @@
 //! The life of a task.
 //!
 //! Other tasks act on a task through two objects: `control` cancels it, and `end` is for awaiting
-//! it. A panic of a task is also the panic of its thread; so `mazurka-rt` knows whether a task that
-//! panicked is ever joined.
+//! it. A task that panics ends its thread with the same panic. So `mazurka-rt` notices if a task
+//! that panicked is never joined.
 
 use std::any::Any;
 use std::future::Future;
@@ -41,9 +41,9 @@ struct End<T> {
     ended: bool,
     outcome: Option<Outcome<T>>,
     joiner: Option<Waker>,
-    /// Whether no task will take the result.
+    /// Whether the result will never be taken, because the `JoinHandle` was dropped.
     detached: bool,
-    /// Wakes the thread that shuts the runtime down.
+    /// Wakes the thread that shuts down the runtime and waits for this task.
     shutdown_waker: Option<Waker>,
 }
 
@@ -100,7 +100,7 @@ impl<T> Core<T> {
         })
     }
 
-    /// Drops the result, now or when there is one.
+    /// Drops the result: now if the task has ended, otherwise when it ends.
     pub fn detach(&self, place: Place) {
         let outcome = self.end.update("detach", place, |end| {
             end.detached = true;
@@ -138,14 +138,14 @@ impl<T> Core<T> {
     }
 }
 
-/// The set that a task belongs to, and its number there.
+/// The [`JoinSet`](super::JoinSet) that a task belongs to, and its key in the set.
 pub(crate) type SetMembership = (sync::Arc<Finished>, u64);
 
 /// A task, whatever the type of its result.
 pub(crate) trait Supervised: Send + Sync {
     fn abort(&self, place: Place);
     fn has_ended(&self, place: Place) -> bool;
-    /// Whether the task has ended. It makes no step, and is for use outside a model.
+    /// Whether the task has ended. For use outside a model, because this makes no step.
     fn has_ended_without_step(&self) -> bool;
     fn await_end(&self, place: Place);
     fn children(&self) -> &ChildTasks;
@@ -235,7 +235,7 @@ impl ChildTasks {
         }
     }
 
-    /// Waits for the cancelled tasks, and for those that they have started.
+    /// Waits for the end of the cancelled tasks, and of those that they have started.
     pub fn await_ends(&self, place: Place) {
         for member in self.all(place) {
             member.await_end(place);
@@ -309,8 +309,8 @@ impl<'a> TaskStart<'a> {
             thread: Mutex::default(),
             children: ChildTasks::new(Some(id)),
         });
-        // In a model no other thread reads the list before this one makes its next step, so adding
-        // to it needs no step.
+        // In a model no other thread reads the list of children before this thread makes its next
+        // step, so adding to the list needs no step.
         let member: Member = std::sync::Arc::new(core.clone());
         parent.members.peek(|(_, members)| members.push(member));
         let thread_state = TaskThread {

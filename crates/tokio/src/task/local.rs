@@ -7,8 +7,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A key to a value that a future has while it is polled. Made by
-/// [`task_local!`](crate::task_local).
+/// A key to a value that each future can have for itself, and that exists while the future is
+/// polled. Made by [`task_local!`](crate::task_local).
 pub struct LocalKey<T: 'static> {
     #[doc(hidden)]
     pub inner: &'static mazurka_rt::thread::LocalKey<RefCell<Option<T>>>,

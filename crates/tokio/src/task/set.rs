@@ -16,7 +16,7 @@ use super::handle::{AbortHandle, JoinHandle};
 use crate::drive::Place;
 use crate::runtime::Handle;
 
-/// The tasks of a set that have ended, in order.
+/// The tasks of a set that have ended, in the order of their ends.
 pub(crate) struct Finished(Monitor<State>);
 
 #[derive(Default)]
@@ -37,7 +37,8 @@ impl Finished {
         }
     }
 
-    /// Takes the task that ended first, or enlists for the next one.
+    /// Takes the key of the task that ended first. If there is none, enlists for the next end with
+    /// `waker`, if one is given.
     fn pop(&self, waker: Option<&Waker>, place: Place) -> Option<u64> {
         self.0.update("join_next", place, |state| {
             let first = state.ended.pop_front();

@@ -323,7 +323,7 @@ fn a_barrier_is_used_again() {
     assert_eq!((found, deadlock), (vec![(true, true)], false));
 }
 
-/// An initialiser that fails leaves the cell empty, and the next one may try.
+/// An initialiser that fails leaves the cell empty, and the next task may try.
 #[test]
 fn a_once_cell_after_a_failure() {
     let (found, deadlock) = outcomes(|| async {
@@ -346,7 +346,7 @@ fn a_once_cell_after_a_failure() {
     assert_eq!((found, deadlock), (expected, false));
 }
 
-/// An aborted task has either ended before or is cancelled.
+/// A task that is aborted is cancelled, unless it has ended before.
 #[test]
 fn a_task_is_aborted_or_has_ended() {
     let (found, deadlock) = outcomes(|| async {

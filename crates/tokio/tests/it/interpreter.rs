@@ -1,5 +1,5 @@
 //! The behaviour of random programs according to tokio's documentation: all interleavings of small
-//! atomic steps, by a search through states. It knows nothing of wakers, polls and the runtime.
+//! atomic steps, by a search through states. The interpreter has no wakers, polls or runtimes.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,7 +16,7 @@ pub enum Op {
     Close,
     /// Reads a number under the mutex, and adds one to it.
     Increment,
-    /// Sends a message: 1; `TrySend` returns 0 if there is no room.
+    /// Sends a message: 1. `TrySend` gives 0 if there is no room.
     Send,
     TrySend,
     /// Receives a message; `TryRecv` returns 0 if there is none.
@@ -44,8 +44,8 @@ pub fn message(task: usize, op: usize) -> i32 {
     10 * (task as i32 + 1) + op as i32
 }
 
-/// Units that tasks queue for. `line` has for each waiting task how many it wants and how many it
-/// has.
+/// Units that tasks queue for: permits of the semaphore, the mutex, or room in the channel. `line`
+/// has each waiting task with how many units it wants and how many it has.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Queue {
     free: u8,
@@ -105,7 +105,7 @@ impl Queue {
 struct Task {
     at: usize,
     phase: u8,
-    /// A value that it keeps within an operation.
+    /// A value that the task keeps within an operation.
     remembered: i32,
     results: Vec<i32>,
 }
@@ -166,7 +166,7 @@ impl State {
         vec![self]
     }
 
-    /// Returns the states after a step of a task; none if it has to wait.
+    /// Returns the states after a step of a task; empty if the task has to wait.
     fn successors(&self, task: usize, op: Op) -> Vec<Self> {
         let mut next = self.clone();
         let (phase, at) = (self.tasks[task].phase, self.tasks[task].at);
@@ -290,7 +290,7 @@ impl State {
                 }
                 None => vec![],
             },
-            // It looks at the semaphore, and then waits for either.
+            // The task looks at the semaphore, and then waits for the notification or a permit.
             (Op::Either, 2) if self.semaphore.closed => next.advance(task, 7),
             (Op::Either, 2) if self.semaphore.free > 0 => {
                 next.semaphore.free -= 1;

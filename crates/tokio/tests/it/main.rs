@@ -34,7 +34,7 @@ where
     (results.into_iter().collect(), found.deadlocks > 0)
 }
 
-/// Does the same in a current-thread runtime.
+/// Like [`outcomes`], in a current-thread runtime.
 fn outcomes_alone<T, F>(body: impl Fn() -> F + Send + Sync + 'static) -> (Vec<T>, bool)
 where
     T: Ord + Debug + 'static,

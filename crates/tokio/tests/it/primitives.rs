@@ -172,7 +172,7 @@ fn notify_one_is_not_lost() {
     assert!(message.contains("deadlock"), "{message}");
 }
 
-/// `notify_waiters` leaves nothing: the classic lost wake-up, and how it is avoided.
+/// `notify_waiters` leaves no permit: the classic lost wake-up, and how it is avoided.
 #[test]
 fn notify_waiters_reaches_those_that_wait() {
     let message = fails(|| async {
@@ -204,7 +204,7 @@ fn notify_waiters_reaches_those_that_wait() {
     });
 }
 
-/// A task that gives up passes its notification on.
+/// If a task gives up its wait after `notify_one` has chosen it, the next task is notified.
 #[test]
 fn a_notification_is_passed_on() {
     let (found, _) = outcomes(|| async {
@@ -418,7 +418,8 @@ fn watch_shows_the_last_value() {
     assert_eq!((found, deadlock), (vec![vec![1, 2], vec![2]], false));
 }
 
-/// A borrow of the value makes a sender wait: held over an await, it deadlocks.
+/// A borrow of the value makes a sender wait. If a task holds the borrow over an await, there is a
+/// deadlock.
 #[test]
 fn a_look_held_over_an_await_deadlocks() {
     let message = fails(|| async {

@@ -203,8 +203,8 @@ fn draw(draw: &mut Draw) -> Program {
     }
 }
 
-/// A multi-threaded runtime shows exactly the behaviour that the interpreter finds; a
-/// current-thread runtime shows some of it.
+/// A multi-threaded runtime has exactly the results that the interpreter finds; a current-thread
+/// runtime has some of them.
 #[test]
 fn random_programs_do_what_the_interpreter_says() {
     let number = |name: &str, default| {

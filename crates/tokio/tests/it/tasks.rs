@@ -9,7 +9,7 @@ use tokio::{select, spawn, try_join};
 
 use crate::{fails, outcomes, outcomes_alone, passes};
 
-/// Adds one in two steps, in two tasks. Returns the sum.
+/// Two tasks add one to a number, each in two steps. Returns the number.
 async fn increments() -> u32 {
     let sum = Arc::new(AtomicU32::new(0));
     let add = |sum: Arc<AtomicU32>| async move {
@@ -44,7 +44,8 @@ fn where_tasks_interleave() {
     assert_eq!(outcomes_alone(with_await), (vec![1, 2], false));
 }
 
-/// n tasks that each take one lock once have the executions of their orders, and no others.
+/// n tasks that each take one lock once are explored in each order of taking it, and no order
+/// twice.
 #[test]
 fn counts() {
     for (tasks, expected) in [(1, 1), (2, 2), (3, 6)] {
@@ -59,7 +60,7 @@ fn counts() {
                 one.await.unwrap();
             }
         });
-        // Awaiting a task before or after its end makes two executions of each.
+        // A task can be awaited before or after its end, which are two executions.
         assert_eq!(
             executions % expected,
             0,
@@ -77,8 +78,8 @@ fn a_panic_is_an_error_for_the_task_that_awaits() {
         let payload = error.into_panic();
         assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
     });
-    // The panic begins the report if the error is unwrapped, and is a failure if the task is never
-    // awaited.
+    // If the error is unwrapped, the report begins with the panic of the task. If the task is never
+    // awaited, its panic is a failure.
     let message = fails(|| async {
         spawn(async { panic!("headline") }).await.unwrap();
     });
@@ -114,7 +115,7 @@ fn a_task_is_cancelled_where_it_waits() {
         let cancelled = task.await.is_err_and(|error| error.is_cancelled());
         (cancelled, steps.load(SeqCst))
     });
-    // It is cancelled before it starts, at its await, or not at all.
+    // The task is cancelled before it starts, at its await, or not at all.
     let all = vec![(false, 12), (true, 10), (true, 11)];
     assert_eq!((found, deadlock), (all, false));
 }
@@ -132,7 +133,7 @@ fn a_runtime_ends_its_tasks() {
         7
     });
     assert_eq!((found, deadlock), (vec![7], false));
-    // Another thread of the model notices this.
+    // Another thread of the model sees the effect of the cancellation.
     let found = mazurka_rt::Builder::new().outcomes(|| {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (sender, mut receiver) = oneshot::channel::<u32>();
@@ -249,8 +250,8 @@ fn branches_are_disabled() {
     assert_eq!(found, [("none", 2)]);
 }
 
-/// A task that is woken for one branch of a `select!` drops the other. A notification meant for
-/// that one goes to the next task.
+/// A task that is woken for one branch of a `select!` drops the other branch. If a notification was
+/// meant for the other branch, the next task gets it.
 #[test]
 fn a_branch_that_loses_passes_its_notification_on() {
     let (found, deadlock) = outcomes(|| async {

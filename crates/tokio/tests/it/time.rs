@@ -75,7 +75,7 @@ fn timers_of_a_task_end_in_order() {
     assert!(executions >= 1);
 }
 
-/// A woken task may also find its timer ended.
+/// A task that a message wakes may find that its timer has ended, too.
 #[test]
 fn a_message_and_a_timer_may_come_together() {
     let (found, deadlock) = outcomes(|| async {

@@ -1,11 +1,12 @@
 //! Reference counts as shared objects, in interleavings.
 //!
 //! Most programs cannot observe in which order references are made and dropped, so these are not
-//! events. A program can observe it in two cases. Either it *reads* a count (`try_unwrap`,
+//! events. A program can observe it in two cases. Either a thread *reads* a count (`try_unwrap`,
 //! `get_mut`, `upgrade`, `strong_count`, …) that another thread *changes*, and spawn and join alone
-//! do not order the two. Or a destructor makes steps, and another thread might have run it. Then
-//! the count becomes a shared object: making or dropping a reference is a step that writes it, and
-//! an operation that depends on the count is a step that reads it. The search then starts again.
+//! do not order the two. Or a destructor makes steps, and in another order of drops another thread
+//! would have run it. In both cases the count becomes a shared object and the search starts again:
+//! now making or dropping a reference is a step that writes the count, and an operation whose
+//! result depends on the count is a step that reads it.
 //!
 //! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone: for each thread, how
 //! many of its uses of counts happen before.
@@ -26,16 +27,19 @@ pub(super) enum CountUse {
     Updates,
 }
 
-/// For each thread, its last use of a count that reads it, and its last that changes it.
+/// For each thread, the time (in the clock of spawn and join) of its last use of a count that reads
+/// it, and of its last use that changes it.
 #[derive(Default)]
 pub(super) struct Uses {
     asks: Vec<u32>,
     changes: Vec<u32>,
-    /// The thread that read it last, its step, and how often it read it in that step.
+    /// The thread that read the count last, the index of its step, and how often it has read the
+    /// count in that step.
     again: (usize, u32, u32),
 }
 
-/// A thread that reads a count more often than this in one step is waiting for a change.
+/// A thread that reads a count more often than this in one step is taken to wait for a change of
+/// the count.
 const MOST_ASKS: u32 = 100;
 
 impl Uses {
@@ -46,8 +50,8 @@ impl Uses {
         self.again = (0, 0, 0);
     }
 
-    /// Records that a thread reads a count in one of its steps. Returns whether it has read it too
-    /// often.
+    /// Records that a thread reads a count in one of its steps. Returns whether it has read the
+    /// count more than [`MOST_ASKS`] times in this step.
     fn asks_too_often(&mut self, thread: usize, step: u32) -> bool {
         self.again = match self.again {
             (who, when, times) if (who, when) == (thread, step) => (who, when, times + 1),
@@ -66,7 +70,7 @@ fn unordered(uses: &[u32], spawn_join_clock: &[u32], me: usize) -> bool {
 }
 
 impl Inner {
-    /// Records a use of a count. Returns its cell, if it is a shared object.
+    /// Records a use of a count. Returns the cell of the count, if the count is a shared object.
     fn uses(&mut self, at: usize, count: Count, usage: CountUse) -> Option<u32> {
         let region = self.names.regions.name(at)?;
         let me = self.current.index();
@@ -135,7 +139,9 @@ pub(super) fn uses(at: usize, count: Count, usage: CountUse, what: (&'static str
     };
     let cell = world.inner.borrow_mut().uses(at, count, usage);
     let Some(cell) = cell else {
-        // A loop that only reads the count would never end its step.
+        // A loop that only waits for a count to change makes no steps until the count is a shared
+        // object. It would never end, so this execution is given up; the search starts again
+        // anyway.
         let lost = world.inner.borrow().keeps_asking(at, count);
         if lost {
             world.suspend_for_ever();
@@ -155,11 +161,12 @@ pub(super) fn uses(at: usize, count: Count, usage: CountUse, what: (&'static str
     }
 }
 
-/// Marks that a destructor is running that another thread might have run.
+/// A running destructor that another thread would have run in another order of drops.
 pub(super) struct Destruction(Option<usize>);
 
 impl Destruction {
-    /// Begins the destructor; `None` if no other thread might have run it.
+    /// Begins the destructor of the value at this address; `None` if no other order of drops lets
+    /// another thread run it.
     pub fn begin(at: usize) -> Option<Self> {
         let world = world()?;
         let mut inner = world.inner.borrow_mut();
@@ -180,8 +187,8 @@ impl Drop for Destruction {
 }
 
 impl World {
-    /// Makes the strong count shared: the destructor makes a step, so it matters which
-    /// thread runs it.
+    /// Makes the strong count a shared object, because the destructor makes a step, so that it
+    /// matters which thread runs it.
     #[cold]
     pub fn destruction_matters(&self, at: usize) {
         let mut inner = self.inner.borrow_mut();

@@ -1,9 +1,10 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
-//! The counts are std's, and not part of any step unless the program can observe them (counted.rs).
-//! Vector clocks know what the counts order, as in std: dropping a reference releases, dropping the
-//! last one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if
-//! they succeed. Cloning, `strong_count` and `weak_count` are relaxed.
+//! The counts are those of std's `Arc`. Changing a count is not a step unless the program can
+//! observe it (counted.rs). Vector clocks know what the counts order, as in std: dropping a
+//! reference releases, dropping the last one acquires, and so do `get_mut`, `try_unwrap`,
+//! `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count` and `weak_count`
+//! are relaxed.
 //!
 //! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs).
 //! Objects in it are named by the region.
@@ -92,7 +93,7 @@ fn fence() {
     }
 }
 
-/// Returns the place where an `Arc` was made, since a drop has no place.
+/// Returns the place where an `Arc` was made, for a drop, whose own place is unknown.
 #[track_caller]
 fn made_at(at: usize) -> Place {
     let made = world().and_then(|world| world.inner.borrow().names.regions.made_at(at));
@@ -139,7 +140,7 @@ impl<T> Arc<T> {
         Self::adopt(sync::Arc::new(data))
     }
 
-    /// Makes a value that may refer to itself.
+    /// Makes a value that may hold weak references to itself.
     #[track_caller]
     pub fn new_cyclic<F>(data_fn: F) -> Self
     where

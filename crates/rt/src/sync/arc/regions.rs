@@ -1,9 +1,10 @@
 //! The memory of the `Arc`s of an execution, and names for the objects in it.
 //!
-//! The name of a region consists of the thread that made it and the number of regions that this
-//! thread had made before. The name of an object consists of the region, its offset, and the number
-//! of objects named at this offset before: the content of an `Arc` may be replaced, and the old
-//! content may live on elsewhere.
+//! The memory of one `Arc` is a *region*. Its name consists of the thread that made the `Arc` and
+//! the number of `Arc`s that this thread had made before. The name of an object in it consists of
+//! the region, the offset of the object, and the number of objects named at this offset before.
+//! This number is needed because the content of an `Arc` may be replaced, and the old content may
+//! live on elsewhere.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +12,7 @@ use super::counted::Uses;
 use crate::names::{Meta, Pool, entry};
 use crate::world::{Inner, Place};
 
-/// One of the two counts of an `Arc`.
+/// One of the two counts of an `Arc`: of its strong references, or of its weak ones.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Strong,
@@ -29,25 +30,28 @@ struct Region {
     dropped: bool,
     thread: usize,
     number: usize,
-    /// Where it was made.
+    /// Where the `Arc` was made.
     place: Place,
 }
 
-/// The part of a region that is kept for the next execution.
+/// What is known of the region with one name. It is kept for the next execution, except for fields
+/// that say "in this execution".
 #[derive(Default)]
 pub(super) struct Record {
-    /// The objects at each offset.
+    /// The offsets of objects, and the objects at each.
     objects: Vec<(usize, Pool)>,
-    /// The cells of the counts, used by the clocks or a memory model.
+    /// The cells of the two counts, once the clocks or a memory model need them.
     counts: Option<[u32; 2]>,
-    /// Whether the strong count is a location of a memory model.
+    /// Whether the strong count is a location of the memory model, so that changing it is an event
+    /// (weakly.rs).
     pub counted: bool,
-    /// Knowledge about weak references, for a memory model.
+    /// What is known of the weak references, for a memory model.
     pub weak: WeakRecord,
-    /// The threads that have dropped references in this execution, each with the number of the drop
-    /// among those of its thread.
+    /// The threads that have dropped references in this execution, each with the time of the drop
+    /// in the thread's clock of spawn and join.
     pub drops: Vec<(usize, u32)>,
-    /// Whether each count is a shared object of interleavings.
+    /// Whether each count is a shared object of interleavings, so that changing it is a step
+    /// (counted.rs).
     pub explored: [bool; 2],
     /// The uses of each count in this execution, unless it is a shared object.
     pub uses: [Uses; 2],
@@ -56,11 +60,11 @@ pub(super) struct Record {
 /// What the executions so far have shown about the weak references of a region.
 #[derive(Clone, Copy, Default)]
 pub(super) struct WeakRecord {
-    /// Whether there are any.
+    /// Whether there are weak references.
     pub made: bool,
     /// Whether the code reads their number.
     pub asked: bool,
-    /// Whether their count is a location of a memory model.
+    /// Whether their count is a location of the memory model.
     pub counted: bool,
 }
 
@@ -123,7 +127,7 @@ impl Regions {
     }
 
     fn insert(&mut self, new: Region) {
-        // Reused memory has no weak references.
+        // If memory is used again, the weak references to the `Arc` that was there are gone.
         if self.ended > 0 {
             let (start, end) = (new.start, new.start + new.size);
             let within = |region: &Region| (start..end).contains(&region.start);

@@ -2,17 +2,17 @@
 //!
 //! Which thread drops the last reference, and therefore runs the destructor, may depend on the
 //! order of concurrent drops. Usually it does not, because all other threads have been joined. So
-//! at first, drops are not events. The count becomes a location (`Record::counted`) in two cases:
-//! the code reads it, or the destructor makes steps and spawn and join alone do not order the last
-//! drop after all others. Then clones and drops are updates of this location, as in std, and the
-//! search starts again.
+//! at first, drops are not events. The count of strong references becomes a location of the memory
+//! model (`Record::counted`) in two cases: the code reads the count, or the destructor makes steps
+//! and spawn and join alone do not order the last drop after all other drops. Then the search
+//! starts again, and clones and drops are updates of this location, as in std.
 //!
 //! The value of the location is the number of references minus one.
 //!
 //! The count of weak references matters only to code that reads it (`weak_count`, `get_mut`,
 //! `make_mut`). So it becomes a location only if the `Arc` has weak references and the program
-//! reads their count. As in std it is [`LOCKED`] while a thread that sees no weak reference reads
-//! the other count.
+//! reads their count. Its value is the number of weak references. As in std it is [`LOCKED`] while
+//! a thread that has found no weak reference checks the count of strong references.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
@@ -36,7 +36,7 @@ pub(super) enum WeakUse {
 }
 
 impl Inner {
-    /// Returns the cell of the count of an `Arc`, if it is a location.
+    /// Returns the cell of the strong count of an `Arc`, if this count is a location.
     #[inline]
     fn count_cell(&mut self, at: usize) -> Option<u32> {
         if !self.names.regions.are_counted() {
@@ -47,8 +47,8 @@ impl Inner {
         counted.then(|| self.count_cells(region)[Count::Strong as usize])
     }
 
-    /// Makes the count of an `Arc` a location when the search starts again. Returns whether the
-    /// `Arc` is known.
+    /// Makes the strong count of an `Arc` a location, and starts the search again. Returns false if
+    /// the `Arc` was not made in this model.
     pub(super) fn count_from_the_start(&mut self, at: usize) -> bool {
         let Some(region) = self.names.regions.name(at) else {
             return false;
@@ -127,7 +127,7 @@ impl World {
         self.update(cell, orders, rule, pending)
     }
 
-    /// Adds a reference.
+    /// Adds a strong reference.
     pub(super) fn clone_arc(&self, at: usize, place: Place) {
         let cell = self.inner.borrow_mut().count_cell(at);
         if let Some(cell) = cell {
@@ -137,8 +137,8 @@ impl World {
         }
     }
 
-    /// Drops a reference. `last` tells whether it is the last of this run; `matters` whether the
-    /// value has a destructor; `place` where it is dropped, if known.
+    /// Drops a strong reference. `last` tells whether it is the last one in this run, `matters`
+    /// whether the value has a destructor, and `place` where the reference is dropped, if known.
     pub(super) fn drop_arc(&self, at: usize, last: bool, matters: bool, place: Option<Place>) {
         let cell = self.inner.borrow_mut().count_cell(at);
         let Some(cell) = cell else {
@@ -169,7 +169,8 @@ impl World {
         self.fence(MemoryOrder::Acquire, pending);
     }
 
-    /// Returns the cell of the count of an `Arc`, because the code reads the count.
+    /// Returns the cell of the strong count of an `Arc` for an operation that reads it. If the
+    /// count is not a location yet, the search starts again.
     pub(super) fn asked_count(&self, at: usize, verb: &'static str, place: Place) -> u32 {
         let mut inner = self.inner.borrow_mut();
         if let Some(cell) = inner.count_cell(at) {
@@ -184,7 +185,7 @@ impl World {
         }
     }
 
-    /// Takes the reference if it is the last one. Returns whether it was.
+    /// Takes the strong reference if it is the last one. Returns whether it was.
     pub(super) fn unwrap_arc(&self, at: usize, verb: &'static str, place: Place) -> bool {
         let cell = self.asked_count(at, verb, place);
         let take = |count| match count {
@@ -202,7 +203,7 @@ impl World {
         taken
     }
 
-    /// Returns the number of other references.
+    /// Returns the number of other strong references.
     pub(super) fn other_arcs(
         &self,
         at: usize,
@@ -268,11 +269,11 @@ impl World {
         self.read_value(cell, order, pending).max(0)
     }
 
-    /// Makes a strong reference from a weak one, if there is another strong one; `alive` tells
-    /// whether this run has one. Returns whether it did.
+    /// Makes a strong reference from a weak one, if there still is a strong reference; `alive`
+    /// tells whether this run has one. Returns whether it made one.
     pub(super) fn upgrade_weak(&self, at: usize, alive: bool, place: Place) -> bool {
         if !alive && self.inner.borrow().names.regions.name(at).is_none() {
-            // It refers to nothing, or to a value that is being made.
+            // The weak reference refers to nothing, or to a value that is being made.
             return false;
         }
         let cell = self.asked_count(at, "upgrade", place);

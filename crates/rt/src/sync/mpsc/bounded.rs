@@ -18,7 +18,7 @@ pub(super) struct Bounded<T> {
     place: Place,
     bound: usize,
     queue: RefCell<VecDeque<T>>,
-    /// Messages of senders that wait for room.
+    /// The senders that wait for room, each with its message.
     outside: RefCell<Vec<(ProcessId, T)>>,
     /// Whether the receiver waits.
     waiting: Cell<bool>,
@@ -46,7 +46,8 @@ impl<T> Bounded<T> {
         self.senders.set(self.senders.get() + 1);
     }
 
-    /// Waits for the turn of an operation that may wake threads waiting for `change`.
+    /// Waits until the current thread may perform an operation. `change` is the kind of waiting
+    /// threads that the operation may wake. Returns the cell of the channel.
     fn turn(&self, world: &World, verb: &'static str, change: u8, place: Place) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         let pending = Pending {
@@ -55,14 +56,14 @@ impl<T> Bounded<T> {
         };
         match (world.memory, change) {
             (None, _) => world.turn(pending),
-            // Messages are released and acquired; two sends do not synchronise.
+            // A `send` releases and a `recv` acquires, so two sends do not synchronise.
             (_, wakes::SEND) => world.hold_turn(cell, MemoryOrder::Acquire, pending),
             _ => world.hold_turn(cell, MemoryOrder::Release, pending),
         }
         cell
     }
 
-    /// Ends a turn under a memory model, and wakes a thread.
+    /// Ends the operation under a memory model, and wakes a thread if there is one to wake.
     fn end_turn(&self, world: &World, cell: u32, woken: Option<Waiter>) {
         if world.memory.is_some() {
             let pending = Pending::new(None, (KIND, "wake"), self.place);
@@ -170,14 +171,15 @@ impl<T> Bounded<T> {
         Err(TrySendError::Full(message))
     }
 
-    /// Whether the receiver admits a waiting message; `taken` tells whether it has taken one from
-    /// the queue. With a bound of 0, a sender puts a message into the queue only if the receiver is
-    /// waiting for it. After such a message the receiver admits no other.
+    /// Whether the receiver moves the message of a waiting sender into the queue. `taken` tells
+    /// whether it has just taken a message from the queue. With a bound of 0, a sender puts a
+    /// message into the queue only if the receiver waits for it, so a receiver that has taken this
+    /// message makes no room.
     fn admits(&self, taken: bool) -> bool {
         self.bound > 0 || !taken
     }
 
-    /// Takes the next message and admits a waiting one.
+    /// Takes the next message, and admits the message of a waiting sender if there is one.
     fn pop(&self, world: &World, cell: u32) -> Option<T> {
         if world.memory.is_some() {
             return self.pop_weakly(world, cell);
@@ -201,7 +203,8 @@ impl<T> Bounded<T> {
         Some(message)
     }
 
-    /// Takes the next message under a memory model. Ends the turn if there was one.
+    /// Takes the next message under a memory model, if there is one. Then it also ends the
+    /// operation.
     fn pop_weakly(&self, world: &World, cell: u32) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         let pending = Pending::new(None, (KIND, "admit a message"), self.place);

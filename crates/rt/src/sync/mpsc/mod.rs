@@ -1,11 +1,11 @@
 //! `std::sync::mpsc`, explored.
 //!
-//! An unbounded channel hardly branches. The k-th message has a flag of its own, which its `send`
-//! sets and its `recv` waits for. So a receiver races with no sender; only senders race, for
-//! places in the queue. Dropping the last sender sets the flag of the message that will never
-//! come. The order in which senders are cloned cannot be observed, so cloning is not a step. In a
-//! bounded channel (`bounded`), a thread that has to wait enlists, and all operations on the
-//! channel conflict.
+//! An unbounded channel has few races. The k-th message has a flag of its own, which its `send`
+//! sets and its `recv` waits for. So `recv` races with no `send`; only two sends race, for places
+//! in the queue. Dropping the last sender sets the flag of the next message, which will never come.
+//! The order in which senders are cloned cannot be observed, so cloning is not a step. In a bounded
+//! channel (bounded.rs) all operations conflict, and a thread that has to wait enlists with the
+//! channel (world.rs).
 
 mod bounded;
 mod unbounded;

@@ -24,8 +24,8 @@ const KIND: &str = "channel";
 /// Values of the flag of a message under a memory model: it has arrived, or never will.
 const ARRIVED: Value = 1;
 const GONE: Value = 2;
-/// What the end of the last sender adds to the number of turns of the channel; each
-/// message adds one.
+/// Under a memory model, the value of the channel's location counts the messages. Dropping the last
+/// sender adds this number to it.
 const CLOSED: Value = 1 << 40;
 
 pub(super) struct Unbounded<T> {
@@ -37,8 +37,8 @@ pub(super) struct Unbounded<T> {
 }
 
 impl Inner {
-    /// Claims the flag of the next message to be sent. Every sender claims it; dropping a sender
-    /// claims it only if it is the last one.
+    /// Claims the flag of the next message to be sent. A `send` always makes this claim. Dropping a
+    /// sender makes it only if this is the last sender.
     pub fn claim_message(&self, channel: u32, into: &mut Claims) {
         into.extend(
             self.next_flag(channel)
@@ -96,7 +96,7 @@ impl<T> Unbounded<T> {
         self.senders.set(self.senders.get() + 1);
     }
 
-    /// Drops a sender. Whether it is the last one is known only when it has its turn.
+    /// Drops a sender. Whether it is the last one is known only when this step is made.
     pub fn drop_sender(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
         let part = world.inner.borrow().part(cell, 0);
@@ -208,7 +208,8 @@ impl<T> Unbounded<T> {
         message
     }
 
-    /// Takes the message of a flag that was read under a memory model.
+    /// Takes the message whose flag has this value, under a memory model; `None` if it will never
+    /// come.
     fn pop_weakly(&self, world: &World, flag: Value) -> Option<T> {
         if flag == GONE {
             world.note(|| "all senders are gone".into());
@@ -243,8 +244,8 @@ impl<T> Unbounded<T> {
         let flag = self.next_message(world);
         let pending = Pending::read(flag, (KIND, verb), place);
         if world.memory.is_some() {
-            // As in std, this waits for a message that has a place in the queue but has
-            // not arrived yet.
+            // As in std, a message that has a place in the queue but has not arrived yet is waited
+            // for.
             let cell = world.cell(&self.meta, KIND);
             let turns = world.read_value(cell, MemoryOrder::Relaxed, pending);
             if turns < CLOSED && turns <= Value::from(self.received.get()) {

@@ -26,7 +26,7 @@ struct Thread {
     locks: bool,
     holds: Holding,
     waits: Waits,
-    /// The number of its channel ends that it has dropped.
+    /// The number of channel ends that the thread has dropped so far, after its operations.
     ended: usize,
     log: Vec<u32>,
 }
@@ -108,7 +108,8 @@ impl State {
         self.see(thread, seen);
     }
 
-    /// Returns the states after the next step of a thread; none if it has to wait or has ended.
+    /// Returns the states after the next step of a thread; empty if the thread has to wait or has
+    /// ended.
     fn next(&self, thread: usize, body: &Body) -> Vec<Self> {
         let mut next = self.clone();
         let own = &self.threads[thread];

@@ -1,6 +1,6 @@
-//! Random programs whose threads wait for each other, compared with a separate interpreter that
-//! shares no code with the crate: locks, `RwLock`, `Condvar`, channels, spin loops, scopes and
-//! panics (hunt/ has atomics, cells and `Arc`s).
+//! Random programs whose threads wait for each other, compared with an interpreter that shares no
+//! code with the crate. The programs use locks, `RwLock`, `Condvar`, channels, spin loops, scopes
+//! and panics. (The programs of hunt/ use atomics, cells and `Arc`s.)
 //!
 //! The interpreter visits all states of a program under sequential consistency. It determines the
 //! results, and whether there is a deadlock. The same program runs as real code in a model.
@@ -28,7 +28,7 @@ enum Op {
     Lock,
     TryLock,
     Unlock,
-    /// Does nothing if the thread does not hold the lock.
+    /// Waits at the condition variable; does nothing if the thread does not hold the lock.
     Wait,
     Notify(bool),
     Read,
@@ -63,7 +63,7 @@ const POISON: u32 = 1000;
 /// The capacity of the second channel.
 const BOUND: usize = 1;
 
-/// What each thread has seen, and whether it panicked; and the final values.
+/// For each thread what it has seen and whether it panicked; then the final values.
 type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
 
 mod machine;
@@ -258,7 +258,7 @@ fn real(program: &Program) -> Outcome {
     (logs.iter().map(log_of).zip(ends).collect(), values)
 }
 
-/// An operation of one kind: atomics, locks, `RwLock`, channels.
+/// Returns a random operation of one kind: on atomics, locks, the `RwLock` or channels.
 fn op(random: &mut Random, kind: usize) -> Op {
     let (x, value) = (random.below(ATOMICS), 1 + random.below(2) as u32);
     let order = random.order();
@@ -359,8 +359,9 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
     }
 }
 
-/// Returns a disagreement; under `rc11` the crate may find more than the interpreter. If they
-/// agree: whether there is a deadlock. `None` if the program is too large to run.
+/// Compares the crate with the interpreter. Under `rc11` the crate may find more. An error
+/// describes the disagreement; if they agree, returns whether there is a deadlock. `None` if the
+/// program is too large to run.
 fn disagreement(program: &Program, memory: Memory) -> Compared {
     let expected = expected(program)?;
     let found = match found(program, memory)? {
@@ -382,7 +383,7 @@ fn disagreement(program: &Program, memory: Memory) -> Compared {
     Some(Ok(expected.deadlock))
 }
 
-/// Programs under a memory model; those with a deadlock are counted.
+/// The comparison under this memory model. It counts the programs with a deadlock.
 struct Under(Memory);
 
 impl Hunt for Under {
@@ -435,7 +436,8 @@ fn many() {
     hunt(seed, programs, Memory::Rc11);
 }
 
-/// The comparison notices wrong answers: programs without one kind of operation have other results.
+/// Checks that the comparison can notice a crate that ignores one kind of operation: some programs
+/// have other results without these operations.
 #[test]
 fn a_wrong_answer_is_seen() {
     let kinds: [fn(&Op) -> bool; 4] = [

@@ -20,15 +20,15 @@ fn join(into: &mut Clock, from: Clock) {
     }
 }
 
-/// Plain data: the clocks of all accesses to it, with the thread and whether it wrote.
+/// Plain data: for each access to it the thread, its clock then, and whether it wrote.
 type Data = Vec<(usize, u32, bool)>;
 
 #[derive(Clone, Default)]
 struct Thread {
     at: usize,
-    /// The node at which it is about to count.
+    /// The node whose count it increments next.
     counts: Option<usize>,
-    /// The progress of its destructors.
+    /// The number of steps that its destructors have made.
     ending: usize,
     clock: Clock,
     log: Vec<u32>,
@@ -220,7 +220,8 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// Makes a step of the end of a thread: the lock, then the destructor, then the `Arc`.
+    /// Makes a step of the end of a thread: first it releases the lock, then its destructor runs,
+    /// then it drops its references to the `Arc`.
     fn end(&mut self, thread: usize) -> bool {
         let body = &self.program.threads[thread];
         if self.lock.0 == Some(thread) {
@@ -313,7 +314,7 @@ impl<'a> Machine<'a> {
                 }
                 self.threads[thread].log.push(u32::from(there));
             }
-            // The rest needs a reference.
+            // All other operations need a reference to the `Arc`.
             _ if self.threads[thread].references == 0 => {}
             Op::ArcWrite | Op::ArcRead => {
                 let writes = matches!(op, Op::ArcWrite);

@@ -1,12 +1,12 @@
-//! Random programs compared with a separate interpreter: a second opinion, which shares no code
-//! with the crate.
+//! Random programs compared with an interpreter that shares no code with the crate.
 //!
 //! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency,
 //! with vector clocks that follow the definition of happens-before. It determines the results, and
 //! whether there is a data race. The same program runs as real code in a model; both must agree.
-//! The programs consist of what was once wrong: atomics made at one place (in a vector, in `Arc`s,
-//! on a stack, in nodes on the heap); `Arc`s that are cloned, dropped, upgraded, unwrapped, or
-//! whose value or count is read; cells that are published; threads that panic and have destructors.
+//! The programs consist of constructs that the crate once got wrong: atomics made at one place (in
+//! a vector, in `Arc`s, on a stack, in nodes on the heap); `Arc`s that are cloned, dropped,
+//! upgraded, unwrapped, or whose value or count is read; cells that are published; threads that
+//! panic and have destructors.
 //!
 //! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
 //! it hunt:: -- --ignored`.
@@ -63,7 +63,7 @@ struct Body {
 enum Place {
     Vector,
     Arcs,
-    /// Scoped threads borrow them.
+    /// On the stack of the first thread; scoped threads borrow them.
     Stack,
 }
 
@@ -420,7 +420,7 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     let own = program.clone();
     let found = std::panic::catch_unwind(|| builder.outcomes(move || real(&own)));
     match found {
-        // What follows a data race need not be explored.
+        // The bound `DataRaces` only says that what follows a data race was not explored.
         Ok(found) if found.bounds.iter().any(|&it| it != Bound::DataRaces) => None,
         Ok(found) => Some(Ok(Found {
             race: found.failures > 0,
@@ -431,7 +431,8 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     }
 }
 
-/// Returns a disagreement. If they agree: whether there is a race.
+/// Compares two answers. An error describes the disagreement; if they agree, returns whether there
+/// is a race.
 fn compare(expected: &Verdict, found: Result<Found, String>) -> Result<bool, String> {
     let found = found.map_err(|message| format!("the search fails: {message}"))?;
     if found.deadlock {
@@ -480,7 +481,8 @@ fn missing(program: &Program) -> Compared {
 /// Number of programs that CI compares.
 const SLICE: u64 = 300;
 
-/// Programs with a comparison; those with a race are counted.
+/// A comparison by this function, which also tells whether the program has a race; these programs
+/// are counted.
 struct By(fn(&Program) -> Compared);
 
 impl Hunt for By {

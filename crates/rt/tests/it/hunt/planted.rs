@@ -1,5 +1,5 @@
-//! Former defects of the crate, planted: the comparison must notice each within half of the
-//! programs that CI compares.
+//! Former defects of the crate, planted again: the comparison must notice each of them within half
+//! of the programs that CI compares.
 //!
 //! The crate's engine has no switches for its former defects. An interpreter that has them takes
 //! its place, or the crate's own answer is changed for the programs that it got wrong.
@@ -7,7 +7,8 @@
 use super::machine::Defect;
 use super::*;
 
-/// Fails unless a wrong answer is noticed within half of the programs that CI compares.
+/// Fails unless the comparison notices that `wrong` gives wrong answers, within half of the
+/// programs that CI compares.
 fn caught(name: &str, wrong: impl Fn(&Program) -> Option<Result<Found, String>>) {
     let sees = |number: &u64| {
         let program = program(&mut numbered(1, *number));
@@ -46,7 +47,8 @@ fn defects_of_the_crate_are_caught() {
     }
 }
 
-/// Whether atomics that were made at one place are used under a lock, and by another thread.
+/// Whether atomics that were made at one place are used by one thread under the lock, and by
+/// another thread.
 fn mixes_up_objects(program: &Program) -> bool {
     let uses = |op: &Op| matches!(op, Op::Load(..) | Op::Store(..) | Op::Add(..));
     let locked = |body: &Body| {

@@ -18,12 +18,12 @@ struct State<T> {
     queue: VecDeque<T>,
     /// The remaining room; `None` if the channel is unbounded.
     room: Option<Permits>,
-    /// Whether the receiver is gone, or takes no new messages.
+    /// Whether the receiver is gone or has been closed, so that no new message is accepted.
     closed: bool,
     /// Whether all senders are gone.
     senders_gone: bool,
     receiver: Option<Waker>,
-    /// Tasks that wait until the receiver is gone.
+    /// Wakers of the tasks that wait until the receiver is gone.
     watchers: Wakers,
 }
 
@@ -89,7 +89,8 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Takes room if there is enough. If a message is given, the same step stores it.
+    /// Takes room for `count` messages if there is enough. If a message is given, the same step
+    /// stores it.
     pub fn try_take(
         &self,
         count: usize,
@@ -124,7 +125,7 @@ impl<T> Chan<T> {
         wake_all(wakers);
     }
 
-    /// Receives a message; `None` if there will be none.
+    /// Receives a message; `None` if the channel is empty and no message will come.
     pub fn poll_recv(&self, waker: &Waker, place: Place) -> Poll<Option<T>> {
         let received = self
             .state
@@ -145,7 +146,8 @@ impl<T> Chan<T> {
         })
     }
 
-    /// Receives up to `limit` messages. Returns how many; 0 if there will be none.
+    /// Receives up to `limit` messages. Returns how many; 0 if the channel is empty and no message
+    /// will come.
     pub fn poll_recv_many(
         &self,
         buffer: &mut Vec<T>,
@@ -296,7 +298,7 @@ pub(crate) struct Take<'a, T> {
 impl<T> Unpin for Take<'_, T> {}
 
 impl<T> Future for Take<'_, T> {
-    /// The message, if it was not sent.
+    /// An error means that the channel is closed. It has the message, if one was given.
     type Output = Result<(), Option<T>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

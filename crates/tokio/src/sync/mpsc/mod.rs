@@ -13,8 +13,8 @@ use mazurka_rt::sync::Arc;
 use crate::drive::Place;
 use chan::Chan;
 
-/// Shared by all senders of a channel. Dropping it, with the last of them, tells the channel that
-/// no sender is left.
+/// Shared by all senders of a channel. It is dropped with the last sender, and then tells the
+/// channel that no sender is left.
 struct Sending<T> {
     chan: Arc<Chan<T>>,
     place: Place,
@@ -162,7 +162,7 @@ macro_rules! receiver {
                 drive::block(self.recv())
             }
 
-            /// Rejects new messages. Those already sent can be received.
+            /// Rejects new messages. Messages that were already sent can still be received.
             #[track_caller]
             pub fn close(&mut self) {
                 self.chan.close(Location::caller());
