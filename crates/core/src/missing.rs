@@ -115,7 +115,7 @@ impl Missing {
                 words.collect::<Vec<_>>().join(", and ")
             }
             Self::Locks(first, second) if first.is_empty() && second.is_empty() => {
-                "no lock, join or atomic access stands between them".to_owned()
+                "no lock, join or atomic access orders them".to_owned()
             }
             Self::Locks(first, second) => {
                 let named = |held: &[u32]| match held {

@@ -144,7 +144,7 @@ fn races_say_which_order_is_missing() {
     };
     assert_eq!(
         missing("int x;", "x = 1;", "x = 2;"),
-        "no lock, join or atomic access stands between them"
+        "no lock, join or atomic access orders them"
     );
     let handed = |store: &str, load: &str| {
         let write = format!("x = 1;\natomic_store_explicit(&flag, 1, memory_order_{store});");
