@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use mazurka_core::Random;
 
 use crate::support::{ExploreOptions, explore, has_compiler};
+
 /// A step of a thread. `r` is the register of the thread. A step that reads a value multiplies `r`
 /// by 3 and adds the value.
-/// 3 and adds the value.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Load(usize),
