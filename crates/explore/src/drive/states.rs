@@ -10,9 +10,9 @@
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the
 //! segment. So the states have the same order in a longer segment, and growing a segment copies
-//! from front to back. A segment grows by a quarter when four fifths of it are full. Segments have
-//! different lengths from the start, so that they grow at different times. Each state takes 10
-//! bytes at full load, 11 on average.
+//! from front to back. A segment grows when four fifths of it are full: by a quarter, or to twice
+//! its length if it is short. Segments have different lengths from the start, so that they grow at
+//! different times. Each state takes 10 bytes at full load, 11 on average in a large table.
 //!
 //! While a segment grows, the other workers rest: they check one flag before they use the table.
 //! Apart from the flag, workers share only the words and a count for each segment.
@@ -33,7 +33,8 @@ const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const BITS: u32 = 64 + SEGMENT_BITS;
 /// The least length of a segment that holds a state.
 const LEAST: usize = 64;
-/// While all workers pause, every segment of at most this length that is half full grows, too.
+/// Segments below this length double, and if one of them grows while all workers pause, every
+/// segment of at most this length that is half full grows, too.
 const SHORT: usize = 1 << 11;
 
 /// A part of the table: slots with 64 bits of a fingerprint each; 0 marks a free slot.
@@ -258,8 +259,10 @@ fn is_full(used: usize, len: usize) -> bool {
 /// Enlarges a segment.
 fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
     let len = match slots.len() {
-        // From here on, all segments grow by the same factor, so their lengths stay different.
+        // From here on, all segments grow by the same factors, so their lengths stay different.
         0 => LEAST + LEAST * at / (4 * SEGMENTS),
+        // Small tables save time, and large ones memory.
+        len if len < SHORT => 2 * len,
         len => len * 5 / 4,
     };
     let mut longer = Vec::new();
