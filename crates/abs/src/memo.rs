@@ -10,8 +10,8 @@ use crate::value::Value;
 /// The least cost of a call that is cached; cheaper calls are repeated.
 const COSTLY: u64 = 16;
 
-/// The greatest cost of a call that is cached, so that no cached call comes near the limits of a
-/// step.
+/// The least cost of a call that is too costly to be cached, so that no cached call comes near the
+/// limits of a step.
 const TOO_COSTLY: u64 = 10_000;
 
 /// The most arguments of a call that is cached.
@@ -28,7 +28,8 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Creates a call that may be cached, if all arguments are small integers.
+    /// Creates a call that may be cached; `None` if there are too many arguments, or not all of
+    /// them are small integers.
     pub fn new(function: u32, given: &[Value]) -> Option<Self> {
         let mut arguments = [0; MOST_ARGUMENTS];
         if given.len() > MOST_ARGUMENTS {
@@ -63,7 +64,7 @@ pub(crate) struct Memo {
     costly: Vec<bool>,
     /// Calls with their values and costs. A new call replaces the one at its place.
     places: Vec<Option<(Call, Value, u64)>>,
-    /// The call whose value is being computed and will be cached, and the work left when it began.
+    /// The call whose value is being computed and may be cached, and the work left when it began.
     open: Option<(Call, u64)>,
 }
 

@@ -47,10 +47,10 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code of a command to which two of them apply: the worse one. A requested
-    /// file that was not written ([`BadInput`](Self::BadInput)) is worse than the answers
-    /// "verified" and "inconclusive", because a script must not continue without the file. A
-    /// violation is worse still, because it is certain.
+    /// Returns the worse of two exit codes, for a command to which both apply. A requested file
+    /// that was not written ([`BadInput`](Self::BadInput)) is worse than the answers "verified" and
+    /// "inconclusive", because a script must not continue without the file. A violation is worse
+    /// still, because it is certain.
     pub(crate) fn worse(self, other: Self) -> Self {
         let rank = |exit: Self| match exit {
             Exit::Verified => 0,

@@ -1,5 +1,5 @@
-//! The view of `run`: the steps of one execution in the notation of the papers, its end, and the
-//! command that repeats it.
+//! The view of `run`: the steps of one execution, its end, and the command that repeats it. On
+//! request it also shows the events in the notation of the papers, and the path condition.
 
 use mazurka_core::record::{ComparedRuns, Ending, PathEvent, PathRecord, Record, Run};
 
@@ -28,7 +28,7 @@ pub struct OneRun<'a> {
 }
 
 impl<'a> OneRun<'a> {
-    /// Makes a view of a run without additional data.
+    /// Makes the data of a run for which nothing else was requested.
     pub fn new(run: &'a Run) -> Self {
         Self {
             run,

@@ -11,7 +11,7 @@ pub(crate) struct Stacks {
 }
 
 thread_local! {
-    /// Stacks left by the last model on this real thread, and their size.
+    /// Stacks that the last exploration on this real thread has left, and their size.
     static FREE_STACKS: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
 }
 

@@ -16,8 +16,8 @@ use crate::{diagnose, files, output};
   mazurka fmt --check examples corpus
   mazurka fmt - < examples/counter.maz
 
-Line breaks and comments stay as they are (docs/format.md). A file is written only if its new text is
-parsed as the same program, and atomically. A file with mistakes is not changed.
+Line breaks and comments stay as they are (docs/format.md). A file is replaced atomically, and only
+if its new text is parsed as the same program. A file with mistakes is not changed.
 Exit codes: 0 all files are formatted, 1 with --check: some are not, 3 a file cannot be read or
 written, or has mistakes.")]
 pub(crate) struct FmtArgs {
@@ -64,7 +64,10 @@ fn format_file(name: &str, check: bool) -> Result<Exit, String> {
             output::print_error(&diagnose::render(name, &text, &mistakes.diagnostics));
             return Ok(Exit::BadInput);
         }
-        Err(changed) => return Err(format!("`{name}`: {changed}; please report this")),
+        Err(changed) => {
+            output::complain(&format!("`{name}`: {changed}; please report this"));
+            return Ok(Exit::Internal);
+        }
     };
     Ok(match (name, check) {
         (_, true) if formatted == text => Exit::Verified,

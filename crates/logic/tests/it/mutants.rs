@@ -8,7 +8,8 @@ use mazurka_core::proof::{
     EventRecord, GoalAnswer, GoalRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord,
 };
 
-/// A program with merges, bounded loops, and a question at the end.
+/// A program with a bounded loop. Its proof merges goals, and asks questions where all threads have
+/// ended.
 const BOUNDED: &str = "
     var i, m, x, p: i8
     process { while (i < m)[1] { x := x * i; i := i + 1 } }
@@ -55,8 +56,8 @@ const CHANGES: &[Change] = &[
     ("back to itself", |goal| goal.rule = back(goal.id)),
     ("back to the first", |goal| goal.rule = back(0)),
     ("back to the one before", |goal| {
-        // A goal that can be merged is also an instance of the other goal, so this change would
-        // give a valid proof.
+        // A merged goal is also an instance of the goal that it is merged with. If that is the one
+        // before, this change would give a valid proof.
         if !matches!(goal.rule, RuleRecord::Merge { .. }) {
             goal.rule = back(goal.id.saturating_sub(1));
         }

@@ -323,8 +323,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         })?;
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
-                // A race ends an execution before the choice point of its last event is on the
-                // stack.
+                // A race ends an execution while an alternative for its last event is being taken,
+                // so the path to the rest of the search does not lead to this execution.
                 self.cut.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }
@@ -362,8 +362,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Whether a false assumption happens before the current position of a thread. Then that
-    /// position does not count.
+    /// Whether a false assumption happens before the point that a thread has reached. Then a
+    /// failure of the thread at this point does not count.
     fn is_discarded(&mut self, thread: ThreadId) -> bool {
         for other in (0..self.graph.threads()).map(ThreadId) {
             let halted = self.is_running(other)
@@ -399,7 +399,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         accesses.next().or(self.graph.spawn_of(thread))
     }
 
-    /// Stores the schedule of each failure that is new and counts.
+    /// Notes the failure of each thread that has met one, unless a false assumption happens before
+    /// it.
     pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if self.is_running(thread)
@@ -413,7 +414,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Shows a failure to the visitor, and stores its schedule if the failure is new.
+    /// Stores the schedule of a failure if the failure is new. Also shows the failure to the
+    /// visitor, except for a deadlock, which the visitor sees as the end of an execution.
     fn note(&mut self, failure: Failure, schedule: &dyn Fn(&Graph) -> Schedule) {
         if self.is_on_the_way() {
             return;

@@ -3,9 +3,9 @@
 //!
 //! Most runs are complete when the engine goes back. If a run is not, its threads first continue to
 //! their ends, as far as possible, so that they drop what they own. In this part each read gets the
-//! last write in mo, which every model allows, so the run ends like some execution. Threads that
-//! have to wait, or that are about to make a plain access (which might race), are abandoned, and
-//! what they own is leaked.
+//! last write in mo. Every model allows that, so the run ends as an execution of the program can
+//! end. Threads that have to wait, or that are about to make a plain access (which might race), are
+//! abandoned, and what they own is leaked.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ pub(crate) struct WeakProgram {
     log: Vec<(ThreadId, Value)>,
     /// Whether a run has begun.
     begun: bool,
-    /// Number of futile rounds of a spin loop that a search explores at least.
+    /// A search explores at least this number of futile rounds of a spin loop.
     pub spins: u32,
     /// Returns the index of the result of an execution, for checks of determinism; `None` if
     /// results are not compared.
@@ -219,7 +219,7 @@ impl WeakProgram {
         inner.threads[thread.index()].failure.unwrap_or(0)
     }
 
-    /// Returns the threads that wait for a change in a loop.
+    /// Returns the threads that are in a spin loop and wait for a change.
     pub fn spinning(&self) -> Vec<ThreadId> {
         let inner = self.stage.world.inner.borrow();
         let threads = inner.threads.iter().enumerate();
@@ -230,8 +230,9 @@ impl WeakProgram {
     }
 
     /// Whether a spinning thread really waits for ever: no location of its round has changed since
-    /// the thread read it, and no other choice of the first location to differ covers this wait
-    /// (weak/spin.rs). `last` returns the last write of a location.
+    /// the thread read it. If the thread has also read locations before the loop, one of these must
+    /// have changed; otherwise another execution shows the same wait (weak/spin.rs). `last` returns
+    /// the last write of a location.
     pub fn has_seen_all(&self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> bool {
         let inner = self.stage.world.inner.borrow();
         let round = &inner.threads[thread.index()].engine.round;

@@ -141,7 +141,8 @@ fn by_destructors_that_wait() {
     assert_eq!(COUNT.load(Relaxed), 0);
 }
 
-/// Memory does not grow with the number of deadlocks.
+/// After many deadlocks nothing that their threads owned is left, so memory does not grow with the
+/// number of deadlocks.
 #[test]
 fn many_deadlocks_need_little_memory() {
     static COUNT: Count = Count::new(0);

@@ -1,4 +1,5 @@
-//! Every planted defect is caught, by a small program.
+//! Every planted defect is caught, by a small program. E1, E2, E3 and E12 are errata in
+//! docs/algorithms.md.
 
 use mazurka_lang::Machine;
 use mazurka_testkit::planted::{Switches, context, forgets_idle, idle_in_first_run, source};

@@ -1,5 +1,5 @@
-//! `compare`: compares random pairs of programs, where the second is the first with a change, with
-//! an enumeration of all runs by a separate interpreter.
+//! `compare`, on random pairs of programs: the second is the first with a change. The answers must
+//! agree with an enumeration of all runs by a separate interpreter.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -228,7 +228,8 @@ fn outcomes(processes: &Processes, n: i64) -> BTreeSet<Outcome> {
     all
 }
 
-/// Compares a pair, and checks the run that shows a difference.
+/// Compares a pair, and checks the run that shows a difference. `is_alone` says whether only the
+/// program with this index has an outcome.
 fn judge(
     texts: [&str; 2],
     relation: Relation,
@@ -269,7 +270,7 @@ fn judge(
     };
     let outcome = (end, [value("x"), value("y"), value("n")]);
     assert!(is_alone(difference.of, outcome), "{outcome:?} {shown}");
-    // The schedule leads to the same end.
+    // The schedule leads to the same final values.
     let options = Options {
         inputs: vec![("n".to_owned(), value("n").into())],
         ..Options::default()

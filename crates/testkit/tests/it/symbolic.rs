@@ -38,7 +38,8 @@ fn symbolic_machine(
         ..Assembly::default()
     };
     let solver = solver.then(|| assemble(embedded).expect("it is always there") as Box<_>);
-    // A loop over symbolic locals may be infinite, so a step is cut after ten decisions.
+    // A loop over symbolic locals may be infinite, so a step is cut after ten decisions: each
+    // counts as 4000 units of local work.
     SymbolicMachine::new(code, 40_000, solver)
 }
 
@@ -135,7 +136,8 @@ fn steps_that_check_the_same_invariant_are_dependent() {
     for &reduction in Reduction::ALL {
         let mut machine = symbolic_machine(program, &[], true, true);
         let found = run(&mut machine, reduction, false, &mut IgnoreResults);
-        // Process 0 first: it fails if `f` holds, and not otherwise; or process 1 first.
+        // The three states: process 0 comes first and fails, because `f` holds; process 0 comes
+        // first, and `f` does not hold; process 1 comes first.
         assert_eq!((found.states, found.failures), (3, 1), "{reduction:?}");
     }
 }
@@ -336,7 +338,8 @@ fn end_of<E: Execution>(program: &E) -> End {
     }
 }
 
-/// Records what a symbolic exploration shows, for every valuation that follows its path.
+/// Records what a symbolic exploration shows at the end of each path, for every valuation that
+/// satisfies the condition of the path.
 struct ValuationRecorder<'a> {
     family: &'a Family,
     valuations: Vec<Vec<i64>>,
@@ -428,8 +431,9 @@ impl Observer<SymbolicMachine> for ValuationRecorder<'_> {
     }
 }
 
-/// Theorem 2: every state that a symbolic state represents is reachable. Theorem 3: some symbolic
-/// state represents each reachable state.
+/// Theorem 2: every state that a symbolic state represents is reachable. Theorem 3: each reachable
+/// state is represented by some symbolic state. Returns false if the generated program was not
+/// checked, because it has no variable to make symbolic or too many runs.
 fn correct_and_complete(seed: u64, config: &Config) -> bool {
     let program = generate(seed, config);
     let Some(family) = Family::new(&program, 2) else {
@@ -501,8 +505,8 @@ fn correct_and_complete(seed: u64, config: &Config) -> bool {
     true
 }
 
-/// The number of programs. For a long run: `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit
-/// --test it symbolic::`
+/// Checks `count` generated programs, or as many as `MAZURKA_PROGRAMS` says. For a long run:
+/// `MAZURKA_PROGRAMS=2000 cargo test -p mazurka-testkit --test it symbolic::`
 fn programs(first: u64, count: u64, config: &Config) {
     let count = crate::common::programs(count);
     let looked_at = (first..first + count).filter(|&seed| correct_and_complete(seed, config));

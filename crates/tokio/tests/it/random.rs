@@ -100,7 +100,8 @@ async fn perform(
     }
 }
 
-/// Explores a program.
+/// Explores a program. Returns the results of the tasks in each outcome, and whether some execution
+/// deadlocks.
 fn explore(program: &Program, several: bool) -> (BTreeSet<Vec<Vec<i32>>>, bool) {
     let explored = program.clone();
     let found = Builder::new().outcomes(move || {

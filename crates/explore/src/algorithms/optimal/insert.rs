@@ -51,8 +51,8 @@ impl<S: Set> Optimal<S> {
 
     /// Inserts v below a branch that is a weak initial of v. `all` says whether v is the whole
     /// sequence and not only the part that its last event needs. Only then may a branch be foreign
-    /// to v, that is, not a step of v. If v is only a part and a branch is foreign, inserts nothing
-    /// and returns false.
+    /// to v, that is, not a step of v, and only then may a branch have outcomes. If v is only a
+    /// part and such a branch is met, inserts nothing and returns false.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,
@@ -87,9 +87,10 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Inserts the rest of v below a step that chooses: below the branch of its outcomes, or below
-    /// all branches if v does not say which. For outcomes without a branch nothing is inserted: the
-    /// process is run with all its outcomes in any case.
+    /// Inserts the rest of v below a step that chooses. Each choice of outcomes has a branch of its
+    /// own: v is inserted below the branch with the outcomes that the step has in v, or below all
+    /// of them if v does not say which these are. For outcomes without a branch nothing is
+    /// inserted: the process is run with all its outcomes in any case.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,
