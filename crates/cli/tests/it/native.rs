@@ -373,7 +373,7 @@ fn what_is_not_looked_into_is_told() {
     assert_eq!(code, 0, "{out}{err}");
     assert!(!out.contains("`gettext`"), "{out}");
     let (_, out, err) = mazurka(&["run", &cxx]);
-    assert!(out.contains("(gthr-default.h) std::"), "{out}{err}");
+    assert!(out.contains("(gthr-default.h) main: lock(m)"), "{out}{err}");
     let refused = [
         (
             "#include <unistd.h>\nint main(void) { return fork(); }",
