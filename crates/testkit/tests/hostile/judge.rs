@@ -133,10 +133,11 @@ fn counted(command: &Command, answer: &CommandAnswer, truth: &Expected) -> Optio
         Command::Tests(_) => truth.finals(),
         _ => Some(&truth.observed),
     };
-    if let (Some(listed), Some(all)) = (&answer.finals, all)
-        && let Some(difference) = sets("final states", listed, all)
-    {
-        return Some(difference);
+    if let (Some(listed), Some(all)) = (&answer.finals, all) {
+        let results = listed.iter().map(|state| without_objects(state, all));
+        if let Some(difference) = sets("final states", &results.collect(), all) {
+            return Some(difference);
+        }
     }
     match command {
         Command::Explore(algorithm) if algorithm.compares_states() => {
@@ -229,11 +230,22 @@ fn one_run(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
     let invented = invented(answer, truth);
     let ended = answer.finals.iter().flatten().next();
     match (invented, ended, truth.finals()) {
-        (None, Some(ended), Some(all)) if !all.contains(ended) => {
+        (None, Some(ended), Some(all)) if !all.contains(&without_objects(ended, all)) => {
             Some(format!("ends in {ended:?}, which is not a final state"))
         }
         (invented, ..) => invented,
     }
+}
+
+/// Returns the values of variables in the state of a run. A run also shows what its synchronisation
+/// objects hold, such as `c.waiting` of a condition variable, which is not part of a result.
+fn without_objects(state: &State, results: &BTreeSet<State>) -> State {
+    let is_variable = |name: &String| {
+        let mut names = results.first().into_iter().flatten();
+        names.any(|(variable, _)| variable == name)
+    };
+    let variables = state.iter().filter(|(name, _)| is_variable(name));
+    variables.cloned().collect()
 }
 
 /// Describes how two sets differ.
