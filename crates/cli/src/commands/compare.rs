@@ -3,8 +3,8 @@
 
 use clap::Args;
 use mazurka::Program;
-use mazurka::compare::{Compare, Relation};
-use mazurka_report::ComparedPrograms;
+use mazurka::compare::{Compare, CompareRecord, Relation};
+use mazurka_report::{ComparedPrograms, View};
 
 use super::{Refusal, jobs, view};
 use crate::args::{OutputArgs, SearchArgs};
@@ -90,19 +90,20 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
     let whole = whole.map_err(|error| error.to_string())?;
     let record = &whole.record;
     show(&whole, record.verdict.into(), &args.output, |_| {
-        let only = whole.difference.as_ref();
-        let sides = ComparedPrograms {
-            programs: [&record.program, &whole.other],
-            outcomes: whole.outcomes,
-            within: args.within,
-            endless: whole.endless,
-            only: only.map(|difference| (difference.of, &difference.run)),
-            values: only.map_or(&[], |difference| &difference.values),
-        };
-        Ok(mazurka_report::compared(
-            record,
-            &sides,
-            &view(&options.limits),
-        ))
+        Ok(answer(&whole, &view(&options.limits)))
     })
+}
+
+/// Returns the answer as text.
+pub(super) fn answer(whole: &CompareRecord, view: &View) -> String {
+    let only = whole.difference.as_ref();
+    let sides = ComparedPrograms {
+        programs: [&whole.record.program, &whole.other],
+        outcomes: whole.outcomes,
+        within: whole.relation == Relation::Within,
+        endless: whole.endless,
+        only: only.map(|difference| (difference.of, &difference.run)),
+        values: only.map_or(&[], |difference| &difference.values),
+    };
+    mazurka_report::compared(&whole.record, &sides, view)
 }

@@ -1,9 +1,9 @@
 //! The command `condition`: shows for which inputs and initial values a property holds.
 
 use clap::Args;
-use mazurka::condition::{Case, SoughtProperty};
+use mazurka::condition::{Case, ConditionRecord, SoughtProperty};
 use mazurka::record::{Binding, Run};
-use mazurka_report::Conditioned;
+use mazurka_report::{Conditioned, View};
 
 use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs};
@@ -57,19 +57,20 @@ pub(super) fn condition(args: &ConditionArgs) -> Result<Exit, Refusal> {
     let whole = whole.map_err(|error| error.to_string())?;
     let record = &whole.record;
     show(&whole, record.verdict.into(), &args.output, |_| {
-        let answer = Conditioned {
-            property: &whole.property,
-            holds: &whole.holds,
-            fails: &whole.fails,
-            unknown: whole.unknown.as_deref(),
-            discarded: whole.all_discarded.as_deref(),
-            readable: whole.readable,
-            cases: whole.cases.iter().map(parts).collect(),
-        };
-        Ok(mazurka_report::conditioned(
-            record,
-            &answer,
-            &view(&options.limits),
-        ))
+        Ok(answer(&whole, &view(&options.limits)))
     })
+}
+
+/// Returns the answer as text.
+pub(super) fn answer(whole: &ConditionRecord, view: &View) -> String {
+    let answer = Conditioned {
+        property: &whole.property,
+        holds: &whole.holds,
+        fails: &whole.fails,
+        unknown: whole.unknown.as_deref(),
+        discarded: whole.all_discarded.as_deref(),
+        readable: whole.readable,
+        cases: whole.cases.iter().map(parts).collect(),
+    };
+    mazurka_report::conditioned(&whole.record, &answer, view)
 }

@@ -1,8 +1,9 @@
 //! The command `reach`: searches a net for a state with a property.
 
 use clap::{Args, ValueEnum};
-use mazurka::reach::{self, Reach, StateProperty};
+use mazurka::reach::{self, Reach, ReachRecord, StateProperty};
 use mazurka::unfold::{NetKind, Unfold};
+use mazurka_report::View;
 
 use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs, net};
@@ -80,19 +81,17 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
         program.reach(&wanted, how, &options, watch)
     })?;
     let whole = whole.map_err(|error| error.to_string())?;
-    let (record, run) = (&whole.record, whole.run.as_ref());
-    show(&whole, record.verdict.into(), &args.output, |_| {
-        let searched = format!(
-            "{} markings of the {} net, {} tests",
-            whole.markings, whole.net, whole.tests
-        );
-        let view = view(&options.limits);
-        Ok(mazurka_report::reached(
-            record,
-            &whole.state,
-            run,
-            &searched,
-            &view,
-        ))
+    show(&whole, whole.record.verdict.into(), &args.output, |_| {
+        Ok(answer(&whole, &view(&options.limits)))
     })
+}
+
+/// Returns the answer as text.
+pub(super) fn answer(whole: &ReachRecord, view: &View) -> String {
+    let searched = format!(
+        "{} markings of the {} net, {} tests",
+        whole.markings, whole.net, whole.tests
+    );
+    let run = whole.run.as_ref();
+    mazurka_report::reached(&whole.record, &whole.state, run, &searched, view)
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 use mazurka::Verdict;
-use mazurka::repair::Repair;
-use mazurka_report::{Repaired, Repairs};
+use mazurka::repair::{Repair, RepairRecord};
+use mazurka_report::{Repaired, Repairs, View};
 
 use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs};
@@ -58,6 +58,28 @@ fn repaired(repair: &Repair) -> Repaired<'_> {
     }
 }
 
+/// Returns the exit code: 0 if the program needs no change or a change works.
+pub(super) fn exit(whole: &RepairRecord) -> Exit {
+    let verdict = match (whole.record.verdict, whole.repairs.is_empty()) {
+        (Verdict::Violated, false) => Verdict::Verified,
+        (Verdict::Violated, true) if whole.all_tried => Verdict::Violated,
+        (Verdict::Violated, true) => Verdict::Inconclusive,
+        (verdict, _) => verdict,
+    };
+    verdict.into()
+}
+
+/// Returns the answer as text, with at most `most` changes.
+pub(super) fn answer(whole: &RepairRecord, most: usize, view: &View) -> String {
+    let repairs = Repairs {
+        tried: whole.tried,
+        all_tried: whole.all_tried,
+        most,
+        all: whole.repairs.iter().map(repaired).collect(),
+    };
+    mazurka_report::repaired(&whole.record, &repairs, view)
+}
+
 /// Searches for changes, shows them, and writes one if `--apply` is given.
 pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
@@ -73,24 +95,9 @@ pub(super) fn repair(args: &RepairArgs) -> Result<Exit, Refusal> {
         program.repair(&source, &options, watch)
     })?;
     let whole = whole.map_err(|error| error.to_string())?;
-    let verdict = match (whole.record.verdict, whole.repairs.is_empty()) {
-        (Verdict::Violated, false) => Verdict::Verified,
-        (Verdict::Violated, true) if whole.all_tried => Verdict::Violated,
-        (Verdict::Violated, true) => Verdict::Inconclusive,
-        (verdict, _) => verdict,
-    };
-    let exit = show(&whole, verdict.into(), &args.output, |_| {
-        let repairs = Repairs {
-            tried: whole.tried,
-            all_tried: whole.all_tried,
-            most: usize::try_from(args.most).unwrap_or(usize::MAX),
-            all: whole.repairs.iter().map(repaired).collect(),
-        };
-        Ok(mazurka_report::repaired(
-            &whole.record,
-            &repairs,
-            &view(&options.limits),
-        ))
+    let exit = show(&whole, exit(&whole), &args.output, |_| {
+        let most = usize::try_from(args.most).unwrap_or(usize::MAX);
+        Ok(answer(&whole, most, &view(&options.limits)))
     })?;
     let Some(number) = args.apply else {
         return Ok(exit);

@@ -2,13 +2,18 @@
 
 use clap::Args;
 use mazurka::Limits;
-use mazurka::Verdict;
+use mazurka::permute::PermuteRecord;
+use mazurka::prove::ProveRecord;
+use mazurka::repair::RepairRecord;
 use mazurka::replay::{Recording, RecordingError};
+use mazurka::symbolic::SymbolicRecord;
+use mazurka::weak::OrdersRecord;
 use mazurka_report::{OneRun, View};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::replay::{figures_of, picture_of};
-use super::{Refusal, view};
+use super::{Refusal, compare, condition, reach, repair, unfold, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
 use crate::files;
@@ -26,9 +31,7 @@ use crate::show::{
   MAZURKA_REPORT=found cargo test; mazurka show found/tests.queue-1.json
 
 The program is not needed: only recorded data is shown. `replay` runs the record again.
-Records of check, explore, sample and run are shown as text; those of other commands have their
-answers in JSON only.
-The exit code is that of the verdict that was recorded.
+The exit code is that of the command which made the record.
 {EXIT_CODES}"))]
 #[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]
 pub(crate) struct ShowArgs {
@@ -52,7 +55,11 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
     let record = &recording.record;
     // Keep the fields that only the command of the record knows.
     let whole: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    show(&whole, record.verdict.into(), &args.output, |format| {
+    let exit = match RepairRecord::deserialize(&whole) {
+        Ok(repairs) => repair::exit(&repairs),
+        Err(_) => record.verdict.into(),
+    };
+    show(&whole, exit, &args.output, |format| {
         Ok(match format {
             Format::Text => text_of(&recording, &whole, &view(&Limits::default())),
             Format::Html => {
@@ -71,6 +78,9 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
 /// Returns the text that the command which made the record has shown, as far as the record contains
 /// the data for it. The text says what is missing.
 fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
+    if let Some(text) = answer_of(whole, view) {
+        return text;
+    }
     let record = &recording.record;
     let ready = whole["ready"].as_array().into_iter().flatten();
     let ready: Vec<String> = ready
@@ -85,17 +95,11 @@ fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
         ("check" | "replay" | "cargo test", _) => mazurka_report::verdict(record, view),
         ("explore" | "sample", _) => mazurka_report::table(record, view),
         ("run", Some(run)) => mazurka_report::run(record, run, view),
-        // The commands with answers of their own, and those of later versions.
-        (_, run) => {
-            let verdict = match record.verdict {
-                Verdict::Verified => "verified",
-                Verdict::Violated => "violated",
-                Verdict::Inconclusive => "inconclusive",
-            };
+        // A command of a later version.
+        (command, run) => {
             let mut text = format!(
-                "{}: a record of `mazurka {}`; verdict: {verdict}\n\
-                 The rest of its answer is shown by `--format json` only.\n",
-                record.program.file, record.command,
+                "{}: a record of `mazurka {command}`, whose answer is shown by `--format json` only\n",
+                record.program.file,
             );
             if let Some(run) = run {
                 text += "\n";
@@ -104,4 +108,42 @@ fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
             text
         }
     }
+}
+
+/// Returns the text of a command whose record has an answer of its own, besides a verdict and
+/// counts. `None` if the record has no such answer.
+fn answer_of(whole: &Value, view: &View) -> Option<String> {
+    fn read<'de, Answer: Deserialize<'de>>(whole: &'de Value) -> Option<Answer> {
+        Answer::deserialize(whole).ok()
+    }
+    // The records of these two name the command `check`.
+    if whole.get("repairs").is_some() {
+        return Some(repair::answer(&read(whole)?, usize::MAX, view));
+    }
+    if whole.get("orders").is_some() {
+        let OrdersRecord { record, orders } = read(whole)?;
+        return Some(mazurka_report::orders(&record, &orders, view));
+    }
+    Some(match whole.get("command")?.as_str()? {
+        "compare" => compare::answer(&read(whole)?, view),
+        "condition" => condition::answer(&read(whole)?, view),
+        "permute" => {
+            let PermuteRecord {
+                record,
+                permutations,
+            } = read(whole)?;
+            mazurka_report::permutations(&record, &permutations, view)
+        }
+        "prove" => {
+            let ProveRecord { record, goals } = read(whole)?;
+            mazurka_report::proved(&record, &goals, view)
+        }
+        "reach" => reach::answer(&read(whole)?, view),
+        "symbolic" => {
+            let SymbolicRecord { record, states } = read(whole)?;
+            mazurka_report::symbolic_states(&record, &states, view)
+        }
+        "unfold" => unfold::answer(&read(whole)?, view),
+        _ => return None,
+    })
 }

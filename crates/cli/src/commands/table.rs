@@ -230,6 +230,7 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
             Format::Markdown => sheet.markdown(),
             Format::Latex => sheet.latex(),
             Format::Svg => plot(args, &whole)?.svg(),
+            _ if columns.is_empty() => sheet.without_empty_columns().text(),
             _ => sheet.text(),
         })
     })

@@ -6,9 +6,9 @@ use clap::Args;
 use mazurka::record::Record;
 use mazurka::replay::Recording;
 use mazurka::search::TestSink;
-use mazurka::unfold::{NetKind, Unfold, WalkStates};
+use mazurka::unfold::{NetKind, Unfold, UnfoldRecord, WalkStates};
 use mazurka::{Options, Program};
-use mazurka_report::Figure;
+use mazurka_report::{Figure, View};
 
 use super::explore::{ABOUT_FORMATS, FORMATS};
 use super::{Refusal, into_folder, view};
@@ -165,17 +165,21 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
             Format::Html => plain(view),
             _ => view,
         };
-        let text = match whole.states {
-            Some(states) => mazurka_report::states_table(record, whole.tests, states, &view),
-            None => {
-                mazurka_report::net_table(record, &whole.net, whole.tests, whole.conditions, &view)
-            }
-        };
+        let text = answer(&whole, &view);
         match format {
             Format::Html => page(&whole, record, &evidence(&whole.record, text, &program)),
             _ => Ok(text),
         }
     })
+}
+
+/// Returns the answer as text.
+pub(super) fn answer(whole: &UnfoldRecord, view: &View) -> String {
+    let record = &whole.record;
+    match whole.states {
+        Some(states) => mazurka_report::states_table(record, whole.tests, states, view),
+        None => mazurka_report::net_table(record, &whole.net, whole.tests, whole.conditions, view),
+    }
 }
 
 /// Reads recorded runs.

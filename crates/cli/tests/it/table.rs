@@ -176,6 +176,11 @@ fn columns_are_chosen() {
         (result.code, result.out.as_str()),
         (0, "traces  set\n     4  N=2\n")
     );
+    // `states` is empty for a search that does not merge states.
+    let empty = with_input(&["table", "-", "--columns", "states,traces"], READERS);
+    assert!(empty.out.starts_with("states  traces\n"), "{empty:?}");
+    let all = with_input(&["table", "-"], READERS);
+    assert!(!all.out.contains("states  "), "{all:?}");
     let wrong = with_input(&["table", "-", "--columns", "colour"], READERS);
     assert_eq!(wrong.code, 3, "{wrong:?}");
     assert!(wrong.err.contains("no column `colour`"), "{wrong:?}");

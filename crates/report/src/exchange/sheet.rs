@@ -177,20 +177,32 @@ impl Sheet {
         )
     }
 
-    /// Returns the table in columns of text. Empty columns are left out.
-    pub fn text(&self) -> String {
-        let full = |column: &usize| {
+    /// Returns the table without the columns that are empty in every row.
+    pub fn without_empty_columns(&self) -> Self {
+        let has_cells = |column: &usize| {
             let mut cells = self.rows.iter().filter_map(|row| row.get(*column));
             cells.any(|cell| !cell.is_empty())
         };
+        let kept: Vec<usize> = (0..self.head.len()).filter(has_cells).collect();
+        let line = |cells: &Vec<String>| {
+            let cell = |&column: &usize| cells.get(column).cloned().unwrap_or_default();
+            kept.iter().map(cell).collect()
+        };
+        Self {
+            head: line(&self.head),
+            rows: self.rows.iter().map(line).collect(),
+        }
+    }
+
+    /// Returns the table in columns of text.
+    pub fn text(&self) -> String {
         let lines = || std::iter::once(&self.head).chain(&self.rows);
         let column = |column: usize| {
             let widths = lines().filter_map(|line| line.get(column));
             let width = widths.map(|cell| cell.chars().count()).max();
             (column, width.unwrap_or(0), self.is_numeric(column))
         };
-        let columns: Vec<(usize, usize, bool)> =
-            (0..self.head.len()).filter(full).map(column).collect();
+        let columns: Vec<(usize, usize, bool)> = (0..self.head.len()).map(column).collect();
         let mut text = String::new();
         for line in lines() {
             let cells = columns.iter().map(|&(column, width, numeric)| {
