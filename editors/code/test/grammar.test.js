@@ -60,7 +60,9 @@ test("a model has its colours", () => {
   const all = tokens(maz, `// note
 var x: atomic int = 0 // why
 enum Phase { Out, In }
-invariant safe: x >= 0 && forall i in 0..3: true
+spurious cond full
+refines "abstract.maz" via { y = x }
+invariant safe: x >= 0 && at(p[0], 3) && forall i in 0..3: true
 process p (me in 0..2) {
   await x == 1; /* two
   lines */ x := choose(0..3);
@@ -71,6 +73,9 @@ process p (me in 0..2) {
     "// note": "comment.line.double-slash.maz",
     var: "keyword.declaration.maz",
     int: "storage.type.maz",
+    spurious: "keyword.declaration.maz",
+    via: "keyword.declaration.maz",
+    at: "support.function.maz",
     Phase: "entity.name.type.maz",
     invariant: "keyword.other.property.maz",
     forall: "keyword.other.quantifier.maz",

@@ -39,6 +39,8 @@ pub const KEYWORDS: &[&str] = &[
     "assert",
     "assume",
     "error",
+    "at",
+    "goal",
     "input",
     "choose",
     "true",
@@ -65,9 +67,11 @@ pub const KEYWORDS: &[&str] = &[
     "cover",
     "include",
     "refines",
+    "via",
     "semaphore",
     "rwlock",
     "cond",
+    "spurious",
     "barrier",
     "chan",
     "forall",
@@ -100,6 +104,9 @@ mod tests {
     fn all_words_of_the_lexer_are_there() {
         for (word, _) in token::KEYWORDS {
             assert!(KEYWORDS.contains(word), "{word}");
+        }
+        for word in ["at", "goal", "spurious", "via"] {
+            assert!(KEYWORDS.contains(&word), "{word}");
         }
     }
 }
