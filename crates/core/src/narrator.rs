@@ -90,8 +90,8 @@ pub trait Narrator: Execution {
         0
     }
 
-    /// Returns the place that such a number identifies, with the source text of the step from
-    /// there.
+    /// Returns the place that a number from [`site_of`](Self::site_of) identifies. Its text is the
+    /// source text of the step that starts there.
     fn site(&self, _site: u32) -> Place {
         Place {
             line: 0,
@@ -175,8 +175,8 @@ pub trait Narrator: Execution {
         }
     }
 
-    /// Returns the record of the current run, which follows this schedule and whose steps have been
-    /// described.
+    /// Returns the record of the current run: it has followed `schedule`, and `steps` describes its
+    /// steps.
     fn told(&self, schedule: &Schedule, steps: Vec<Step>) -> Run {
         Run {
             schedule: schedule.to_string(),
@@ -286,9 +286,9 @@ pub struct ReplayError {
 pub enum ReplayReason {
     /// There is no process of that name at that point.
     NoSuchProcess,
-    /// It has ended, failed or must wait.
+    /// The process has ended, has failed, or must wait.
     NotReady(Status),
-    /// Its `choose` cannot have that outcome.
+    /// A `choose` of the step cannot have the given outcome.
     NoSuchOutcome,
     /// The step chooses only this many values, but more are given.
     TooManyOutcomes(usize),

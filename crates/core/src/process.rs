@@ -1,8 +1,8 @@
 //! Names of processes, which are the same in all equivalent executions.
 //!
-//! The name of a process ([`ProcessPath`]) says of which process it is which child: `0.1` is the
-//! second child of process 0. Within one exploration, a process is represented by a number
-//! ([`ProcessId`]), and a [`ProcessTable`] has the name for each number.
+//! The name of a process ([`ProcessPath`]) is the name of its parent and its index among the
+//! parent's children: `0.1` is the second child of process 0. Within one exploration, a process is
+//! represented by a number ([`ProcessId`]), and a [`ProcessTable`] has the name for each number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,7 +44,7 @@ impl ProcessPath {
         Self(SmallVec::from_slice(&[k]))
     }
 
-    /// Returns its numbers: that of the initial process, then that of each child.
+    /// Returns its numbers: the number of the initial process, then the index of each child.
     pub fn parts(&self) -> &[u32] {
         &self.0
     }

@@ -1,8 +1,9 @@
 //! The interface of programs: required and optional methods.
 //!
 //! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each has a default
-//! that is always safe. A program whose states can be stored is also [`Semantics`]. Two special
-//! kinds of it are [`Labelled`] and [`Symbolic`].
+//! that is always safe. A program whose states can be stored is also [`Semantics`]. A [`Labelled`]
+//! program reports the branches of its steps, and a state of a [`Symbolic`] program represents many
+//! states.
 
 use std::hash::Hash;
 
@@ -130,8 +131,8 @@ pub trait Execution: Promises {
     /// whether the process waits. Replaces the content of `into`.
     ///
     /// A program may omit accesses that no other process can interfere with: a send writes the
-    /// number of waiting messages, as a receive does, but neither prevents the other. If it does
-    /// so, its [`Promises::interferes`] must expect these claims.
+    /// number of waiting messages, as a receive does, but neither prevents the other. If a program
+    /// omits accesses, its [`Promises::interferes`] must expect the shorter list.
     fn interference_claims(&self, process: ProcessId, _waits: bool, into: &mut Claims) {
         self.claims(process, into);
     }
@@ -296,8 +297,8 @@ pub trait Semantics: Execution {
         self.fingerprint()
     }
 
-    /// Whether equal states always have equal sums. If not, [`covers`](Semantics::covers) may be
-    /// called for states whose sums differ.
+    /// Whether equal states always have equal sums of parts (see [`cell`](Semantics::cell)). If
+    /// not, [`covers`](Semantics::covers) may be called for states whose sums differ.
     fn sums_say_all(&self) -> bool {
         true
     }

@@ -69,7 +69,7 @@ pub struct Record {
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// How executions were drawn, and how much of the traces they cover, if they were drawn.
+    /// If executions were drawn at random: the method, and the share of the traces that they cover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleRecord>,
     /// Wall-clock time of the search.
@@ -469,8 +469,8 @@ pub struct MemoryStep {
     /// The step whose write it reads; 0 for the initial value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_from: Option<usize>,
-    /// The earlier steps whose writes to the same place are newer than the write that it reads, or
-    /// than its own write.
+    /// The steps that come earlier in the run, but whose writes to the same place come after the
+    /// write that this step reads, or after its own write, in the order of the writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<usize>,
 }
@@ -624,7 +624,8 @@ pub struct Permutations {
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
-    /// Permutations after which a process can continue that waits at the end of the recorded run.
+    /// Permutations after which some process can continue, although it waits at the end of the
+    /// recorded run.
     pub open: u64,
     /// Prefixes of permutations where no process can continue.
     pub stuck: u64,

@@ -407,7 +407,7 @@ fn bar(x: f64, start: f64, end: f64, fill: &str) -> String {
     )
 }
 
-/// Returns the arrow of a message, or to a new object.
+/// Returns the arrow of a message or, dashed, the arrow to a new object.
 fn arrow(from: f64, to: f64, y: f64, new: bool) -> String {
     let dashes = if new { " stroke-dasharray=\"4 3\"" } else { "" };
     let end = "marker-end=\"url(#head)\"";

@@ -222,8 +222,8 @@ fn additions(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String)
 /// A goal in the tree of a proof.
 struct Branch {
     at: usize,
-    /// The step that leads to it, and the goal from which the step leads here; empty and `None` for
-    /// a root.
+    /// The step that leads to this goal; empty for a root. `from` is the goal where this step
+    /// starts; `None` for a root.
     step: String,
     from: Option<usize>,
     level: usize,

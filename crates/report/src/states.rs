@@ -24,7 +24,7 @@ const RADIUS: f64 = 6.0;
 const SWING: f64 = 26.0;
 const BAD: &str = "#c0392b";
 
-/// Returns a sentence about what is not drawn, if anything is left out.
+/// Returns a sentence on how many states are drawn; `None` if all are drawn.
 pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
     if !graph.states.iter().any(|state| state.cut) {
         return None;

@@ -409,7 +409,8 @@ impl Finder {
     }
 }
 
-/// For each pair of features: how many programs have both, and how many of those have a violation.
+/// For each pair of features: how many programs have both, and how many of these programs have a
+/// violation.
 ///
 /// ```
 /// use mazurka_testkit::features::{Feature, Pairs, features};

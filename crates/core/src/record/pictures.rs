@@ -34,8 +34,7 @@ pub struct TreeNode {
     pub branches: bool,
 }
 
-/// The part of one step in a race between two steps of an exploration. Both steps have the number
-/// of the race.
+/// A mark of a step that is one of the two steps of a race. The other step has the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRace {
     /// The number of the race, from 1.
@@ -56,7 +55,7 @@ pub enum Leaf {
     Failure,
     /// A false `assume`.
     Discarded,
-    /// Another run covers all that could follow.
+    /// Another run covers every continuation.
     Blocked,
     /// A bound was hit.
     Cut,

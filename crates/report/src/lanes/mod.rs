@@ -136,7 +136,7 @@ impl Lanes {
         names.map(Name::meaning).collect()
     }
 
-    /// Returns a sentence about what is not drawn, if anything is left out.
+    /// Returns a sentence on how many steps and processes are drawn; `None` if all are drawn.
     pub fn left_out(&self) -> Option<String> {
         let parts: Vec<String> = self.panels.iter().filter_map(Panel::left_out).collect();
         (!parts.is_empty()).then(|| parts.join("; "))

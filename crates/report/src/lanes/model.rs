@@ -380,7 +380,8 @@ impl Panel {
         held
     }
 
-    /// Returns what is not drawn, if anything.
+    /// Returns how many steps and processes of the run are drawn, in words; `None` if all are
+    /// drawn.
     pub fn left_out(&self) -> Option<String> {
         let mut parts = Vec::new();
         if self.drawn < self.steps {

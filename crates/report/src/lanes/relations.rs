@@ -206,8 +206,8 @@ impl<'a> Accesses<'a> {
         self.all_order || is_lock(access) || access.order != "plain"
     }
 
-    /// Returns the step that acquires what a read has read: itself, or the next fence of its
-    /// process.
+    /// Returns the step that acquires the write from which a read reads: the read itself, or the
+    /// next acquiring fence of its process. `None` if there is no such step.
     fn acquires(&self, at: usize, access: &MemoryStep) -> Option<usize> {
         if self.all_order || is_lock(access) || acquiring(&access.order) {
             return Some(at);
@@ -218,8 +218,8 @@ impl<'a> Accesses<'a> {
         })
     }
 
-    /// Returns the step that releases what a write has written: itself, or the last fence of its
-    /// process.
+    /// Returns the step that releases a write: the write itself, or the last releasing fence of its
+    /// process. `None` if there is no such step.
     fn released(&self, at: usize, access: &MemoryStep) -> Option<usize> {
         if self.all_order || is_lock(access) || releasing(&access.order) {
             return Some(at);

@@ -1,8 +1,8 @@
 //! The claims of a step: the shared objects that it may touch on any path through it.
 //! docs/language.md ("Which executions are the same") defines them. For example, a step claims both
 //! branches of a choice, everything in an atomic block, and a whole array if the index is read from
-//! shared memory. To find the paths, the values of locals are used, and the values in shared memory
-//! are not.
+//! shared memory. The walk along the paths uses the values of locals, but treats every value in
+//! shared memory as unknown.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -56,7 +56,7 @@ pub(super) enum ActionResult {
     Done,
     Blocked,
     NotHeld,
-    /// One of these is pushed.
+    /// One of these values is pushed; which one is a choice.
     OneOf(Vec<i128>),
 }
 

@@ -9,8 +9,9 @@ pub fn messages(seed: u64) -> String {
     Maker { rng, value: 0 }.program()
 }
 
-/// Returns a random program whose channels have one sender and one receiver, in most cases; in the
-/// others, one statement looks at both ends of a channel, or uses an end of another process.
+/// Returns a random program in which each channel has one sender and one receiver. In some programs
+/// one statement breaks this rule: it touches both ends of a channel, or an end that belongs to
+/// another process.
 pub fn network(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x006e_6574_776f_726b);
     Maker { rng, value: 0 }.network()

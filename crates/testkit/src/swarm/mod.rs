@@ -122,7 +122,7 @@ pub fn swarm(seed: u64) -> String {
     print(&program(seed))
 }
 
-/// Returns the same program as a tree.
+/// Returns the program of this seed as a tree.
 pub fn program(seed: u64) -> Program {
     let mut maker = Maker::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
     maker.program()
@@ -144,7 +144,8 @@ struct Procedure {
     recursive: bool,
 }
 
-/// Makes the tree of a program. Has the names in scope, and limits on what may still be generated.
+/// Makes the tree of a program. Contains the names in scope, and limits on the statements that may
+/// still be generated.
 struct Maker {
     shape: Shape,
     rng: Rng,
@@ -309,7 +310,8 @@ impl Maker {
             let name = self.rng.pick(&names).cloned().unwrap_or_default();
             items.push(ItemKind::Observe(vec![name]));
         }
-        // A copy of the generator, so that these items do not change the rest of the program.
+        // These items draw from a copy of the random number generator, so that they do not change
+        // the rest of the program.
         let mut rng = self.rng.clone();
         let mut allows_results = false;
         if self.has(Feature::Allows) && rng.percent(70) {

@@ -39,8 +39,8 @@ impl Theme {
         Self::Numbers,
     ];
 
-    /// The weight of each theme in the draw. A theme whose mistakes few commands can show has a
-    /// larger one.
+    /// The weight of each theme in the draw. A theme has a larger weight if few commands can show
+    /// the mistakes that it provokes.
     pub(super) const WEIGHTS: [u32; 7] = [2, 4, 4, 2, 2, 4, 4];
 
     /// Returns the features that the theme needs.

@@ -144,8 +144,9 @@ fn assumes_first(text: &str) -> bool {
     items.any(|item| matches!(&item.kind, ItemKind::Process(.., body) if starts(body)))
 }
 
-/// Defect 4: with a false `assume` on an input before the first step, beside a process that fails,
-/// the failure was searched for again in a run that has no steps.
+/// Defect 4: an internal error in programs with an input that an `assume` before the first step
+/// constrains, beside a process that fails. The engine searched for the failure in a run without
+/// steps.
 #[test]
 fn an_internal_error_with_inputs_is_caught() {
     caught("inputs", "check", &|_, text, answer| {

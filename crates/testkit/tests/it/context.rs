@@ -160,8 +160,9 @@ fn commuting_steps_have_one_execution() {
     }
 }
 
-/// Sleep sequences on wakeup trees: fewer steps than either alone where both help, and more than
-/// `optimal` where only wakeup trees do (docs/context.md).
+/// Sleep sequences combined with wakeup trees (docs/context.md). Where both techniques help, there
+/// are fewer steps than with one of them alone. Where only wakeup trees help, there are more steps
+/// than with `optimal`.
 #[test]
 fn on_wakeup_trees() {
     let found = |name: &str, from: &str, to: &str, algorithm| {

@@ -52,8 +52,8 @@ fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
     summary
 }
 
-/// Whether a blocked run is an error. It is for `optimal` in programs without guards and choices,
-/// because wakeup trees foresee everything else.
+/// Whether a blocked run is an error. It is an error of `optimal` in programs without guards and
+/// choices, because wakeup trees foresee all other reasons to wait.
 fn never_blocks(program: &Machine, text: &str, algorithm: Algorithm) -> bool {
     algorithm == Algorithm::Optimal && program.guards().is_empty() && !text.contains("choose")
 }

@@ -144,7 +144,7 @@ fn truth(text: &str, code: &Code) -> Option<BTreeSet<ShownRun>> {
     )
 }
 
-/// Collects what every explored run shows, for all inputs that follow it.
+/// Collects what every explored run shows, for all inputs with which the program makes this run.
 struct All<'a> {
     code: &'a Code,
     shown: BTreeSet<ShownRun>,
@@ -153,8 +153,7 @@ struct All<'a> {
     lost: bool,
 }
 
-/// Returns all values of the inputs that the current run has asked for with which the program takes
-/// the path of this run.
+/// Returns all values of the inputs with which the program takes the path of the current run.
 fn valuations(program: &SymbolicMachine) -> Vec<Valuation> {
     let mut valuations = vec![Valuation::new()];
     for (name, sort) in program.inputs_asked() {

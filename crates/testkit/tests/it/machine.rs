@@ -210,7 +210,8 @@ fn steps_touch_what_they_claim_and_claim_what_they_announced() {
     }
 }
 
-/// Only a step that depends on a pending one may change its claims, enable it or disable it.
+/// Only a step that depends on a pending step may change the claims of the pending step, enable it
+/// or disable it.
 #[test]
 fn independent_steps_leave_pending_ones_alone() {
     for (text, mut program) in programs(60_000, 200) {

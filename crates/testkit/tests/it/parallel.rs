@@ -34,8 +34,9 @@ fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Sum
     combine(program, Parts::at_least(parts, program.clone(), search))
 }
 
-/// The same for the leaves of the tree that many machines explore: a part that takes more steps
-/// than the budget is cut into further parts.
+/// Combines the results of the parts that many machines explore; an error if a trace is in two of
+/// them. These parts are the leaves of a tree: a part that takes more steps than the budget is cut
+/// into further parts.
 fn in_a_tree(program: &Machine, algorithm: Stateless, pieces: usize) -> Result<Summary, String> {
     let search = Search {
         algorithm,

@@ -193,8 +193,7 @@ fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code
     Some((code, cells))
 }
 
-/// Observes permutations: the number of labels of a complete one, and the outlooks of those that
-/// have so many.
+/// Collects the outlooks of the complete permutations, which are those with this number of labels.
 struct Outlooks(usize, Vec<Outlook>);
 
 impl Observer<AnyStart> for Outlooks {

@@ -106,7 +106,8 @@ fn generated(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     all.map(|seed| (seed, generate(seed, &Config::default()).to_string()))
 }
 
-/// Loops, procedures, channels, networks of channels, objects that wait, and named types, in turn.
+/// Generates programs with loops, procedures, channels, networks of channels, objects that wait,
+/// and named types, in turn.
 fn of_swarms(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     (first..first + count).map(|seed| {
         let text = match seed % 5 {

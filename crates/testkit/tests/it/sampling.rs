@@ -367,7 +367,7 @@ fn only_possible_executions_are_drawn() {
     assert!(looked_at * 2 > programs(120), "{looked_at} programs");
 }
 
-/// The record without what varies from run to run.
+/// Returns the record of a sample without the data that vary from run to run, such as times.
 fn record(program: &Program, sample: Sample, runs: u64, jobs: usize) -> mazurka::record::Record {
     let mut options = Options::default();
     (options.limits.executions, options.jobs) = (Some(runs), jobs);

@@ -1,6 +1,6 @@
-//! Arrays whose accesses are kept apart by the requirements of a program: for each choice of
-//! values, engines find what brute force finds with these values, and they explore no more traces
-//! than if arrays are not split.
+//! Arrays that are split because the requirements of a program keep their accesses apart: for each
+//! choice of values, engines find what brute force finds with these values, and they explore no
+//! more traces than if arrays are not split.
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it split::` for a long
 //! run.
@@ -151,7 +151,7 @@ fn truth(code: &Code) -> Option<BTreeSet<End>> {
     Some(ends)
 }
 
-/// Collects how the explored runs end, for all values that follow them.
+/// Collects how the explored runs end, for all values with which the program makes these runs.
 struct Ends<'a> {
     code: &'a Code,
     ends: BTreeSet<End>,

@@ -461,9 +461,9 @@ fn counts_are_those_of_multisets() {
     }
 }
 
-/// Each process chooses a process: functions on n points up to conjugation are OEIS A001372. Views
-/// alone do not distinguish the cycles of these functions. A process is at its test, at its choice
-/// or has chosen.
+/// Each process chooses a process: functions on n points up to conjugation are OEIS A001372. The
+/// views of members (explore's `symmetry.rs`) alone do not distinguish the cycles of these
+/// functions. For the counts: a process is at its test, is at its choice, or has chosen.
 #[test]
 fn counts_are_those_of_functions() {
     for (n, functions) in [(2u64, 3), (3, 7), (4, 19), (5, 47)] {

@@ -54,8 +54,8 @@ fn trace_and_ending(program: &SymbolicMachine) -> (u128, String) {
     (hasher.trace().bits(), format!("{:?}", ending(program)))
 }
 
-/// What brute force explores: traces, and runs of the concrete program with inputs that follow
-/// them.
+/// What brute force explores: traces, and runs of the concrete program: one for each trace and each
+/// valuation of the inputs under which the trace is possible.
 #[derive(Default)]
 struct Truth {
     /// The traces and how they end, where each decision about inputs is a step, as in nets.
@@ -157,7 +157,7 @@ fn net_of(program: &mut SymbolicMachine, kind: NetKind, seed: u64) -> Unfolding 
     unfold.run(program, watch, &mut ())
 }
 
-/// The executions that a net represents and that some inputs follow.
+/// The executions that a net represents and that are possible for some inputs.
 fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128, String)> {
     let mut all = Vec::new();
     for schedule in net.executions(300_000).expect("a small net") {
