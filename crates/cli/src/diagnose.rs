@@ -1,5 +1,5 @@
-//! Shows mistakes in a program and warnings about it: the lines of the program that each is about,
-//! with a caret below the place.
+//! Shows mistakes in a program and warnings about it. Each is shown with the lines of the program
+//! that it is about, and with a caret below its place.
 
 use std::ops::Range;
 

@@ -35,7 +35,7 @@ impl Side {
     }
 }
 
-/// What was reserved for an operation when `select` chose it. The operation is completed later.
+/// The reservation for an operation that `select` has chosen. The operation is completed later.
 pub(crate) enum Reserved<T> {
     /// A received message.
     Message(Result<T, RecvError>),
@@ -56,7 +56,7 @@ pub(crate) enum Attempt<T> {
     Done(Reserved<T>),
 }
 
-/// Like [`Attempt`], but the channel keeps what was reserved.
+/// Like [`Attempt`], but without the reservation, which the channel keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tried {
     Waits,
@@ -85,7 +85,7 @@ pub(crate) struct Channel<T> {
     source: Source,
     /// The state of the ticks, if this channel was made by `tick`.
     ticks: Option<Ticks<T>>,
-    /// What is reserved for selected operations, by the ticket that identifies the operation. Only
+    /// The reservations for selected operations, by the ticket that identifies the operation. Only
     /// one thread uses a ticket, so this is not a shared object of the model.
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
 }
@@ -108,8 +108,8 @@ const FREE_TICKS: u32 = 2;
 /// A channel as a selecting thread sees it, whatever the type of its messages.
 pub(crate) trait Selectable {
     /// Tries a receive, or the first half of a send, which reserves what the second half needs. The
-    /// channel keeps what was received or reserved under `ticket`. If the operation is possible,
-    /// `wanted` decides whether it is made.
+    /// channel keeps the received message or the reservation under `ticket`. If the operation is
+    /// possible, `wanted` decides whether it is made.
     fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
     /// Enlists the thread, unless the operation may be possible now. Returns whether the thread is
     /// enlisted.
@@ -121,9 +121,9 @@ pub(crate) trait Selectable {
     /// Enlists a thread that waits until the operation is possible but does not make it, unless the
     /// operation is possible now. Returns whether the thread is enlisted.
     fn observe(&self, side: Side, watcher: Watcher) -> bool;
-    /// Removes such a thread from the list.
+    /// Removes a thread from the list that [`observe`](Self::observe) has added.
     fn unobserve(&self, side: Side, wait: &Arc<Wait>);
-    /// Drops what is reserved.
+    /// Drops the reservation of a ticket.
     fn forget(&self, ticket: u64);
     /// Called after the operation has claimed the thread: makes the operation if it has not been
     /// made. Returns whether it was possible.
@@ -534,7 +534,8 @@ impl<T> Receiver<T> {
         &self.0.0
     }
 
-    /// Starts the timer of the next tick, if the channel ticks and one was received.
+    /// If the channel ticks and the result is a tick, starts the timer of the next tick. Returns
+    /// the result.
     #[track_caller]
     fn received<E>(&self, result: Result<T, E>) -> Result<T, E> {
         if result.is_ok() {

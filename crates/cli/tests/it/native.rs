@@ -106,7 +106,7 @@ fn schedules_of_racing_accesses_replay() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn unsupported_requests_are_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (file, broken) = (path("a.c"), path("b.c"));
@@ -340,7 +340,7 @@ int main(void) {
 }
 
 #[test]
-fn what_is_not_looked_into_is_told() {
+fn unexplored_code_is_listed() {
     if !has_compiler() {
         return;
     }
@@ -597,7 +597,7 @@ fn nothing_runs_on_when_the_tool_is_killed() {
 /// Failures that depend on a step that nothing orders before them: the other side of a data race,
 /// or the freeing of a block that is still in use.
 #[test]
-fn both_sides_of_a_race_are_told() {
+fn a_race_is_reported_with_both_sides() {
     if !has_compiler() {
         return;
     }
@@ -653,7 +653,7 @@ fn both_sides_of_a_race_are_told() {
 
 /// A program that does not reach `main`, or ends the process that explores it, is not a success.
 #[test]
-fn what_ends_or_holds_up_the_tool_is_told() {
+fn a_program_that_ends_or_blocks_the_tool_is_reported() {
     if !has_compiler() {
         return;
     }

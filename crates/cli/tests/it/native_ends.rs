@@ -301,7 +301,7 @@ fn the_last_thread_ends_the_program() {
 }
 
 #[test]
-fn an_end_by_a_system_call_is_told() {
+fn an_end_by_a_system_call_is_reported() {
     if !has_compiler() {
         return;
     }

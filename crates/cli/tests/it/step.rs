@@ -2,7 +2,7 @@
 
 use crate::support::{command, mazurka, root, run_command, with_input};
 
-/// A dialogue about a file: the answers to some lines.
+/// Returns the answers of a dialogue with these arguments to these lines of input.
 fn dialogue(args: &[&str], lines: &[&str]) -> String {
     let result = with_input(&[&["step"], args].concat(), &lines.join("\n"));
     assert_eq!(result.code, 0, "{result:?}");
@@ -10,7 +10,7 @@ fn dialogue(args: &[&str], lines: &[&str]) -> String {
     result.out
 }
 
-/// The same about a program given as text.
+/// Returns the answers of a dialogue about a program that is given as text.
 fn about(name: &str, source: &str, lines: &[&str]) -> String {
     let folder = folder(name);
     let file = folder.join("program.maz");

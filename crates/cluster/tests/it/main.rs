@@ -40,7 +40,7 @@ fn children(number: u64) -> Vec<Vec<u8>> {
 struct Adder {
     over: AtomicBool,
     pause: Duration,
-    /// The order that it refuses, as a worker does that cannot explore a part.
+    /// The order that it refuses, like a worker that cannot explore a part.
     unknown: Option<u64>,
 }
 

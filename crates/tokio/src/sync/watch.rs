@@ -106,7 +106,7 @@ pub struct Sender<T> {
     place: Place,
 }
 
-/// Sees the latest value.
+/// Receives the latest value.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     /// The version of the value that the receiver has seen last.

@@ -6,17 +6,17 @@ use std::collections::{BTreeSet, HashSet};
 /// An operation of a task. The result of each is a number.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// Waits for permits of the semaphore: 1, or -1 if it is closed.
+    /// Waits for permits of the semaphore. The result is 1, or -1 if the semaphore is closed.
     Acquire(u8),
-    /// The same, or 0 if the time is over first.
+    /// Like `Acquire`, but the result is 0 if the time is over first.
     AcquireInTime(u8),
-    /// The same without waiting.
+    /// Takes permits without waiting. The result is 0 if there are not enough.
     TryAcquire(u8),
     Add(u8),
     Close,
     /// Reads a number under the mutex, and adds one to it.
     Increment,
-    /// Sends a message: 1. `TrySend` gives 0 if there is no room.
+    /// Sends a message. The result is 1, or for `TrySend` 0 if there is no room.
     Send,
     TrySend,
     /// Receives a message; `TryRecv` returns 0 if there is none.
@@ -142,7 +142,8 @@ impl State {
         notified.map(|(_, alone)| *alone)
     }
 
-    /// Stops waiting. If the task alone was notified and has not noticed, the next one is notified.
+    /// Stops waiting. If `notify_one` has notified this task and the task has not noticed, the next
+    /// task is notified.
     fn stop_waiting(&mut self, task: usize) {
         self.waits.retain(|one| *one != task);
         let alone = self.notification_of(task);
@@ -267,7 +268,7 @@ impl State {
                     .extend(waits.into_iter().map(|one| (one, false)));
                 next.finish(task, 0)
             }
-            // A notification of all counts from the call of `notified` on.
+            // A call of `notify_waiters` counts if it comes after the call of `notified`.
             (Op::Wait | Op::Either, 0) => {
                 next.tasks[task].remembered = self.calls;
                 next.advance(task, 1)
