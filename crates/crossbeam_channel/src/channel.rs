@@ -58,7 +58,7 @@ pub(crate) enum Attempt<T> {
 
 /// Like [`Attempt`], but without the reservation, which the channel keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tried {
+pub(crate) enum AttemptStatus {
     Waits,
     Declined,
     Done,
@@ -110,7 +110,7 @@ pub(crate) trait Selectable {
     /// Tries a receive, or the first half of a send, which reserves what the second half needs. The
     /// channel keeps the received message or the reservation under `ticket`. If the operation is
     /// possible, `wanted` decides whether it is made.
-    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
+    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> AttemptStatus;
     /// Enlists the thread, unless the operation may be possible now. Returns whether the thread is
     /// enlisted.
     fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
@@ -242,18 +242,18 @@ fn next_tick<T>(channel: &Arc<Channel<T>>) {
 
 impl<T> Selectable for Channel<T> {
     #[track_caller]
-    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried {
+    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> AttemptStatus {
         self.record_late_ticks();
         let attempt = match &self.flavor {
             Flavor::Buffered(channel) => channel.attempt(side, wanted),
             Flavor::Rendezvous(channel) => channel.attempt(side, wanted),
         };
         match attempt {
-            Attempt::Waits => Tried::Waits,
-            Attempt::Declined => Tried::Declined,
+            Attempt::Waits => AttemptStatus::Waits,
+            Attempt::Declined => AttemptStatus::Declined,
             Attempt::Done(reserved) => {
                 self.reserve(ticket, reserved);
-                Tried::Done
+                AttemptStatus::Done
             }
         }
     }
@@ -315,7 +315,7 @@ impl<T> Selectable for Channel<T> {
         match &self.flavor {
             // A buffered channel only wakes a selecting thread and reserves nothing for it, so it
             // is tried now.
-            Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == Tried::Done,
+            Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == AttemptStatus::Done,
             Flavor::Rendezvous(_) => true,
         }
     }

@@ -4,7 +4,7 @@
 use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
 
 use super::NOTE_WIDTH;
-use super::relations::{Name, Relation, relations};
+use super::relations::{Relation, RelationKind, relations};
 use crate::events::{bindings, marks, values};
 use crate::{clip, counted};
 
@@ -118,20 +118,20 @@ pub(crate) struct Arrow {
     pub from: (usize, usize),
     /// The row and the lane of the second step.
     pub to: (usize, usize),
-    pub names: Vec<Name>,
+    pub kinds: Vec<RelationKind>,
     pub title: String,
 }
 
 impl Arrow {
     /// Returns the text beside it.
     pub fn label(&self) -> String {
-        let names: Vec<&str> = self.names.iter().map(|name| name.short()).collect();
+        let names: Vec<&str> = self.kinds.iter().map(|kind| kind.short()).collect();
         names.join(" ")
     }
 
-    /// Returns the name that determines how it is drawn.
-    pub fn style(&self) -> Name {
-        self.names[0]
+    /// Returns the kind that determines how the arrow is drawn.
+    pub fn style(&self) -> RelationKind {
+        self.kinds[0]
     }
 }
 
@@ -200,7 +200,7 @@ impl Panel {
             from: place(relation.from)?,
             to: place(relation.to)?,
             title: format!("step {} to step {}", relation.from + 1, relation.to + 1),
-            names: relation.names,
+            kinds: relation.kinds,
         })
     }
 
@@ -335,8 +335,8 @@ impl Panel {
         }
     }
 
-    /// Whether a box of the lane shows that the process was halted. Also true if such a box may be
-    /// among those that are left out.
+    /// Whether a box of the lane shows that the process was halted. Also true if steps are left
+    /// out, because one of them may have halted it.
     fn is_halted(&self, lane: usize) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         let halts = |cell: &Cell| matches!(cell.style, Style::Failure | Style::Halted);

@@ -6,7 +6,7 @@ use crate::Rng;
 /// Returns a random program with channels. All sent values differ, so that orders are visible.
 pub fn messages(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x006d_6573_7361_6765);
-    Maker { rng, value: 0 }.program()
+    ProgramWriter { rng, value: 0 }.program()
 }
 
 /// Returns a random program in which each channel has one sender and one receiver. In some programs
@@ -14,7 +14,7 @@ pub fn messages(seed: u64) -> String {
 /// another process.
 pub fn network(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x006e_6574_776f_726b);
-    Maker { rng, value: 0 }.network()
+    ProgramWriter { rng, value: 0 }.network()
 }
 
 /// A channel of a network, with its only sender and its only receiver.
@@ -26,12 +26,12 @@ struct Link {
 }
 
 /// Writes the text of a program; `value` is the last value sent.
-struct Maker {
+struct ProgramWriter {
     rng: Rng,
     value: usize,
 }
 
-impl Maker {
+impl ProgramWriter {
     fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }

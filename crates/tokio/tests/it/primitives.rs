@@ -421,7 +421,7 @@ fn watch_shows_the_last_value() {
 /// A borrow of the value makes a sender wait. If a task holds the borrow over an await, there is a
 /// deadlock.
 #[test]
-fn a_look_held_over_an_await_deadlocks() {
+fn a_borrow_held_over_an_await_deadlocks() {
     let message = fails(|| async {
         let (sender, receiver) = watch::channel(0);
         let look = receiver.borrow();
