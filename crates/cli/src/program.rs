@@ -263,8 +263,8 @@ impl Sources {
     }
 }
 
-/// Loads the specification that this program refines, from its folder or below. Constants that both
-/// have are set in both.
+/// Loads the specification that this program refines, from its folder or below. If `--set` gives a
+/// value to a constant that both programs declare, it applies to both.
 pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, Refusal> {
     let Some(file) = program.refines() else {
         return Ok(None);

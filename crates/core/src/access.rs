@@ -116,8 +116,7 @@ impl Access {
     }
 }
 
-/// The accesses of one step. It is a plain vector: events are reused, and the vector keeps its
-/// memory.
+/// The accesses of one step. A plain vector keeps its memory when its event is reused.
 pub type Claims = Vec<Access>;
 
 /// Adds an access, unless the list claims it already: a write covers a read of the same cells.

@@ -116,7 +116,8 @@ pub struct Event {
     /// Every access that any path through the step might make. Claims decide dependence (errata
     /// E2).
     pub claims: Claims,
-    /// Events with the same number here have the same claims; 0 means unknown.
+    /// A key of the claims: events with the same key have the same claims. 0 means that no key is
+    /// known.
     pub claims_key: u32,
     /// The accesses that it actually made, in order.
     pub touched: Claims,

@@ -74,18 +74,19 @@ pub trait Narrator: Execution {
         Vec::new()
     }
 
-    /// Returns the locals of a process that can still matter, with their values. Locals of a
+    /// Returns the locals of a process that later steps may read, with their values. Locals of a
     /// procedure that the process is in are prefixed with the name of the procedure: `push.i`.
     fn locals_of(&self, _process: ProcessId) -> Vec<Binding> {
         Vec::new()
     }
 
-    /// Returns the line where a process rests; `None` if it has ended or was halted.
+    /// Returns the line where the next step of a process begins; `None` if the process has ended or
+    /// was halted.
     fn line_of(&self, _process: ProcessId) -> Option<usize> {
         None
     }
 
-    /// Returns a number that identifies the place where a process rests.
+    /// Returns a number that identifies the place where the next step of a process begins.
     fn site_of(&self, _process: ProcessId) -> u32 {
         0
     }

@@ -95,7 +95,7 @@ impl FromStr for ProcessPath {
     }
 }
 
-/// The processes met so far in an exploration, numbered in the order of discovery.
+/// The processes that an exploration has discovered so far, numbered in the order of discovery.
 ///
 /// ```
 /// use mazurka_core::{ProcessId, ProcessTable};
@@ -163,7 +163,7 @@ impl ProcessTable {
         id
     }
 
-    /// Returns the `k`-th child of a process, if it has been met.
+    /// Returns the `k`-th child of a process, if it has been discovered.
     pub fn known_child(&self, parent: ProcessId, k: u32) -> Option<ProcessId> {
         *self.children[parent.index()].get(k as usize)?
     }
@@ -178,12 +178,12 @@ impl ProcessTable {
         }
     }
 
-    /// Returns the number of processes met.
+    /// Returns the number of discovered processes.
     pub fn len(&self) -> usize {
         self.paths.len()
     }
 
-    /// Whether no process has been met.
+    /// Whether no process has been discovered.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
@@ -198,7 +198,7 @@ impl ProcessTable {
         self.names[process.index()]
     }
 
-    /// Returns the process of that name, if it has been met.
+    /// Returns the process of that name, if it has been discovered.
     pub fn find(&self, path: &ProcessPath) -> Option<ProcessId> {
         self.in_order
             .binary_search_by(|p| self.paths[p.index()].cmp(path))

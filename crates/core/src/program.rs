@@ -110,7 +110,7 @@ pub trait Promises {
 /// with [`back_to`](Execution::back_to). A program may implement going back by an undo log, by
 /// copies or by running again. Equal schedules with equal outcomes always give equal events.
 pub trait Execution: Promises {
-    /// Returns the processes met so far in any execution.
+    /// Returns the processes that any execution has discovered so far.
     fn processes(&self) -> &ProcessTable;
 
     /// Returns what a process can do now.
@@ -273,8 +273,8 @@ pub trait Semantics: Execution {
     fn state(&self) -> Self::State;
 
     /// Returns the fingerprint of the current state. It does not depend on the order in which
-    /// processes were met, and may omit data that can no longer matter: states with one fingerprint
-    /// have the same future.
+    /// processes were discovered, and may omit data that can no longer matter: states with one
+    /// fingerprint have the same future.
     fn fingerprint(&self) -> Fingerprint;
 
     /// Returns the number of cells for [`cell`](Semantics::cell).

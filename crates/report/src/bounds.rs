@@ -93,7 +93,7 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
              waits has no last round, so bound the rounds, or use `__VERIFIER_assume` instead of the \
              loop"
         }
-        // Other languages do not have such loops.
+        // Only `.maz` has bounded loops.
         Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or make the infinite loop end",
         _ => advice(bound),
     };

@@ -274,7 +274,7 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
     Some(text)
 }
 
-/// Writes into a line.
+/// Writes words into a line of characters, from the column `start` on.
 fn put(letters: &mut [char], start: usize, words: &str) {
     for (at, letter) in words.chars().enumerate() {
         if let Some(place) = letters.get_mut(start + at) {

@@ -24,7 +24,7 @@
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
-//! | [`curves_svg`], [`reductions`] | the number of symbolic states under several reductions, as a picture or a table |
+//! | [`curves_svg`], [`reductions`] | the same number under several reductions |
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`html()`] | one file for a browser: verdict, figures, stepping, the record itself |

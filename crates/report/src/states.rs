@@ -20,7 +20,7 @@ const LABEL_WIDTH: usize = 40;
 /// Sizes, in pixels.
 const ROW: f64 = 46.0;
 const RADIUS: f64 = 6.0;
-/// How far a step that goes back bulges out.
+/// How far the line of a step that leads up bulges out to the right.
 const SWING: f64 = 26.0;
 const BAD: &str = "#c0392b";
 

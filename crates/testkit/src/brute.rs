@@ -34,7 +34,7 @@ pub enum Visit {
     Enter,
     /// No process can make a step.
     Complete,
-    /// Before the last step is taken back.
+    /// Before the last step is undone.
     Leave,
 }
 

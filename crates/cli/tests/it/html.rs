@@ -51,7 +51,7 @@ fn inside(page: &CommandResult) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// Removes what differs from run to run.
+/// Removes the data that differ from run to run, such as times.
 fn settled(mut record: Value) -> Value {
     if let Value::Object(fields) = &mut record {
         fields.remove("seconds");

@@ -98,6 +98,7 @@ pub struct NetEvent {
     pub reads: Vec<usize>,
     /// The conditions that it makes, as indices.
     pub makes: Vec<usize>,
-    /// Whether the net stops here, because its state was met before.
+    /// Whether the net is not continued after this event, because an earlier event leads to the
+    /// same state.
     pub terminal: bool,
 }

@@ -6,7 +6,7 @@
 use super::{Maker, Name, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 
-/// A term over an unknown number, and what it evaluates to if the number has the picked value.
+/// A term over an unknown number, and the value of the term if the number has the picked value.
 struct Term {
     term: Expr,
     value_of_term: i128,

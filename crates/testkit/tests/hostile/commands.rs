@@ -28,7 +28,7 @@ use crate::answer::{CommandAnswer, Outcome, Proof, State, named, state_of};
 use crate::any_start;
 use crate::harness::Plant;
 
-/// A command with its flags. Its `Display` is what a user types.
+/// A command with its flags. Its `Display` is the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Check,

@@ -1,4 +1,4 @@
-//! Shrinks a program while something stays wrong with it.
+//! Shrinks a program that shows a mistake, as long as the smaller program shows it, too.
 //!
 //! This works on words, not on a tree, and knows only the brackets of the language. So it applies
 //! to any text that a generator makes. A cut that leaves no valid program is dropped.

@@ -273,7 +273,8 @@ fn operations_on_both_ends_are_dependent() {
     assert_eq!(executions(&text, Algorithm::Optimal), 2);
 }
 
-/// Two processes that send before they receive, each one message too many.
+/// Two processes send before they receive. Each sends one message more than its channel has room
+/// for.
 #[test]
 fn deadlocks_are_found() {
     let text = "chan a[1]: int chan b[1]: int

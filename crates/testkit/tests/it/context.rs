@@ -65,7 +65,7 @@ fn agrees_with_brute_force_for_long() {
     agrees(2_000_000, programs(20_000), &Config::plain());
 }
 
-/// Executions and blocked runs.
+/// Returns the numbers of executions and of blocked runs.
 fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     let mut program = machine(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let found = search(&mut program, algorithm, &mut States::default());

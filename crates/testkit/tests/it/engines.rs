@@ -8,7 +8,7 @@ use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
-/// The engines that tell traces apart, without brute force. `MAZURKA_ALGORITHM` selects one.
+/// The engines that distinguish traces, except brute force. `MAZURKA_ALGORITHM` selects one.
 fn engines() -> Vec<Algorithm> {
     let selected = std::env::var("MAZURKA_ALGORITHM").ok();
     let wanted = |algorithm: &Algorithm| match &selected {

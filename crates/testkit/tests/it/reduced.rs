@@ -218,8 +218,9 @@ fn a_network_of_structs_needs_one_order() {
     assert!(few == 8 && all > few, "{few} of {all}");
 }
 
-/// A waiting send waits for a receive, and a waiting receive for a send. The locks make the sets
-/// that start with the other end larger than the set of the assignment to x.
+/// A waiting send waits for a receive, and a waiting receive for a send. Because of the lock, a
+/// stubborn set that starts with the other end of the channel is larger than that of the assignment
+/// to x.
 #[test]
 fn the_other_end_of_a_channel_comes_first() {
     let with = |waits: &str, enables: &str| {

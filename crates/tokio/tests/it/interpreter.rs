@@ -26,8 +26,9 @@ pub enum Op {
     Wait,
     NotifyOne,
     NotifyWaiters,
-    /// Waits for a notification (2) or for a permit (1, -1), whichever comes first; if both do, the
-    /// notification wins.
+    /// Waits for a notification or for a permit, whichever comes first; the notification if both
+    /// have come. The result is 2 for the notification, 1 for the permit, and -1 if the semaphore
+    /// is closed.
     Either,
 }
 
@@ -45,7 +46,8 @@ pub fn message(task: usize, op: usize) -> i32 {
 }
 
 /// Units that tasks queue for: permits of the semaphore, the mutex, or room in the channel. `line`
-/// has each waiting task with how many units it wants and how many it has.
+/// contains the waiting tasks: the task, the number of units that it wants, and the number that it
+/// already has.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Queue {
     free: u8,
@@ -95,7 +97,7 @@ impl Queue {
         self.add(back);
     }
 
-    /// Keeps the units that the task has.
+    /// Records that the task has noticed that it is served. It keeps its units.
     fn keep(&mut self, task: usize) {
         self.served.retain(|(one, _)| *one != task);
     }
@@ -105,7 +107,7 @@ impl Queue {
 struct Task {
     at: usize,
     phase: u8,
-    /// A value that the task keeps within an operation.
+    /// A value that an operation of several steps keeps between its steps.
     remembered: i32,
     results: Vec<i32>,
 }
