@@ -26,7 +26,7 @@ pub enum MemoryOrder {
     Release,
     /// Acquires and releases.
     AcqRel,
-    /// Acquires and releases, and is in one total order with all others of this kind.
+    /// Acquires and releases. There is one total order of all accesses and fences with this order.
     SeqCst,
 }
 

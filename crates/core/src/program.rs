@@ -1,9 +1,9 @@
 //! The interface of programs: required and optional methods.
 //!
-//! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each has a default
-//! that is always safe. A program whose states can be stored is also [`Semantics`]. A [`Labelled`]
-//! program reports the branches of its steps, and a state of a [`Symbolic`] program represents many
-//! states.
+//! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each promise has a
+//! default that is always safe. A program whose states can be stored is also [`Semantics`]. A
+//! [`Labelled`] program reports the branches of its steps, and a state of a [`Symbolic`] program
+//! represents many states.
 
 use std::hash::Hash;
 
@@ -75,11 +75,12 @@ pub trait Promises {
     }
 
     /// Whether the process, or one that it may still start, may ever interfere with a step that has
-    /// these [claims](Execution::interference_claims). To interfere with a step that is possible
-    /// now means to prevent that it can be made first. To interfere with a step whose process
-    /// `waits` means to make the step possible. The result may be an over-approximation, never an
-    /// under-approximation. If a possible step releases a lock, steps that take or release the lock
-    /// do not interfere with it: see [`Access::delays`].
+    /// these [claims](Execution::interference_claims). A process interferes with a step that is
+    /// possible now if one of its later steps must not be swapped with that step. It interferes
+    /// with a step whose process waits (`waits`) if one of its later steps may make that step
+    /// possible. The result may be an over-approximation, never an under-approximation. If a
+    /// possible step releases a lock, steps that take or release the lock do not interfere with it:
+    /// see [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
@@ -95,7 +96,7 @@ pub trait Promises {
         })
     }
 
-    /// Whether the next step of a process may close a cycle of states, or may meet a false
+    /// Whether the next step of a process may close a cycle of states, or may reach a false
     /// `assume`. In both cases an engine that makes only this step may postpone the steps of other
     /// processes forever.
     fn may_put_off(&self, _process: ProcessId) -> bool {

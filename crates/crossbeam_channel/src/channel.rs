@@ -208,8 +208,8 @@ impl<T> Channel<T> {
     }
 
     /// If the next tick is a late one, makes the summary say that late ticks came only when no
-    /// other thread could make a step: the thread that looks for a message now could otherwise have
-    /// received the tick.
+    /// other thread could make a step. Without this restriction, the thread that now looks for a
+    /// message might receive that tick.
     fn record_late_ticks(&self) {
         if let Some(ticks) = &self.ticks
             && ticks.timers.load(Ordering::Relaxed) > FREE_TICKS

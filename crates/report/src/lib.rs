@@ -21,7 +21,7 @@
 //! | [`compared`] | the answer of `compare`, and a run that shows the difference |
 //! | [`repaired`] | the answer of `repair`: changes of the program |
 //! | [`conditioned`] | the answer of `condition`, and runs that show it |
-//! | [`reached`] | the answer of `reach`, and the run that gets there |
+//! | [`reached`] | the answer of `reach`, and the run to the state |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
 //! | [`curves_svg`], [`reductions`] | the same number under several reductions |

@@ -9,7 +9,7 @@ use crate::oracle::ast::{
 };
 use crate::oracle::parse;
 
-/// A feature of the language, or a shape that is easy to get wrong.
+/// A feature of the language, or a use of features that engines easily treat wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Feature {

@@ -7,7 +7,7 @@ use crate::support::{mazurka, with_input};
 
 const LOCKED: &str = "examples/counter-locked.maz";
 
-/// The path of a file in a folder.
+/// Returns the path of a file in a folder.
 fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a name").to_owned()
 }

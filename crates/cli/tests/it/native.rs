@@ -149,7 +149,7 @@ fn unsupported_requests_are_refused_with_the_reason() {
     );
 }
 
-/// A path in the repository.
+/// Returns a path in the repository.
 fn repository(path: &str) -> String {
     format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -449,8 +449,8 @@ fn leaks_and_different_results_are_found() {
     );
 }
 
-/// The search ends at a deadlock before it meets an access that would make it start again: a guard,
-/// or an access of another size. The runs that simplify the deadlock meet this access.
+/// The search ends at a deadlock before it reaches an access that would make it start again: a
+/// guard, or an access of another size. The runs that simplify the deadlock do reach this access.
 #[test]
 fn evidence_is_made_without_learning() {
     if !has_compiler() {

@@ -9,7 +9,7 @@ use crate::native::{has_compiler, mazurka};
 const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
     #include <stdlib.h>\n#include <string.h>\n#include <assert.h>\n";
 
-/// A file with a program, in a temporary folder.
+/// Writes a program into a temporary folder. Returns the folder and the path of the file.
 fn program(body: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("t.c").display().to_string();

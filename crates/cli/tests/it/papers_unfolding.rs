@@ -4,7 +4,7 @@
 use crate::support::{mazurka, root};
 use crate::wellformed::assert_sound;
 
-/// The commands of a page with the output that it shows; `…` matches any lines.
+/// Returns the commands of a page with the output that it shows; `…` matches any lines.
 fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page");
     let mut found = Vec::new();

@@ -13,7 +13,7 @@ fn prove(program: &str, args: &[&str]) -> CommandResult {
     with_input(&args, program)
 }
 
-/// The path of a file in a folder.
+/// Returns the path of a file in a folder.
 fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a name").to_owned()
 }

@@ -101,7 +101,7 @@ fn assert_violated_by(program: &str, kind: &str) {
     assert_eq!(record["witnesses"][0]["kind"], kind, "{record}");
 }
 
-/// The name and the value of the first input of the first witness.
+/// Returns the name and the value of the first input of the first witness.
 fn first_input(record: &serde_json::Value) -> (&str, &str) {
     let input = &record["witnesses"][0]["runs"][0]["inputs"][0];
     let text = |key: &str| input[key].as_str().expect("an input");

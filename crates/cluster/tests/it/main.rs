@@ -163,7 +163,7 @@ impl Nats {
         }
     }
 
-    /// A worker in threads of this process.
+    /// Starts a worker in threads of this process.
     fn worker(&self, adder: Adder) -> (Arc<Adder>, JoinHandle<Result<u64, Error>>) {
         let (server, adder) = (self.server(), Arc::new(adder));
         let work_of = Arc::clone(&adder) as Arc<dyn Work>;

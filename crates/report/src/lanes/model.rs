@@ -416,7 +416,7 @@ fn joined(lines: &[(Tone, String)], separator: &str) -> String {
     lines.join(separator)
 }
 
-/// `step 3`, `steps 3–5`.
+/// Returns `step 3` for one step, and `steps 3–5` for several.
 fn steps_from(first: usize, last: usize) -> String {
     if first == last {
         format!("step {first}")

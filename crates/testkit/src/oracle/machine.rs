@@ -337,8 +337,8 @@ impl<'a> Machine<'a> {
                             .map(|value| fork(&branch, value, name)),
                     );
                 }
-                // If not all values are tried anyway, a branch in which an `int` leaves 64 bits can
-                // be ignored.
+                // If `exact` is false, some values are not tried in any case. So a branch in which
+                // an `int` leaves 64 bits can be ignored, too.
                 Flow::TooWide if !self.exact => {
                     branch.step.discarded = true;
                     halt(&mut branch, now, Status::Discarded);

@@ -168,7 +168,7 @@ impl Parser {
         Ok(Some((Expr::Num(UNBOUNDED), true)))
     }
 
-    /// `chan c[n][k]: T`
+    /// Parses `chan c[n][k]: T`.
     fn channel_item(&mut self) -> Parsed<Vec<ItemKind>> {
         self.at += 1;
         let name = self.name()?;
@@ -187,7 +187,7 @@ impl Parser {
         Ok(vec![ItemKind::Channel(name, size, capacity, fields)])
     }
 
-    /// `c ! e` and `c ? x`
+    /// Parses `c ! e` or `c ? x`.
     fn channel_statement(&mut self) -> Parsed<Option<Kind>> {
         let start = self.at;
         let channel = self.path()?;
@@ -522,7 +522,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// `let ok = try s`
+    /// Compiles `let ok = try s`.
     pub(super) fn try_(&mut self, target: &ResultTarget, tried: &Stmt) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);

@@ -1,5 +1,6 @@
-//! Programs that mostly send and receive: in every form, from several processes, over channels of
-//! one and two places and arrays of channels, and with every construct that depends on both ends.
+//! Programs that mostly send and receive, from several processes, with every form of send and
+//! receive. Channels have room for one or two messages, or are elements of an array. The programs
+//! use every construct that depends on both ends of a channel.
 
 use crate::Rng;
 

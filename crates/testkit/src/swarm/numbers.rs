@@ -137,7 +137,7 @@ impl Maker {
         [Ty::Int, Ty::Int, Ty::Signed(64), Ty::Signed(32)][self.rng.below(4)]
     }
 
-    /// `let l = input(int); assume …; assert …`, if no shared number is unknown.
+    /// Returns `let l = input(int); assume …; assert …`, or nothing if a shared number is unknown.
     pub(super) fn hard_input(&mut self) -> Vec<Kind> {
         if self.unknowns == 0 {
             return Vec::new();

@@ -140,7 +140,7 @@ impl Maker {
         }
     }
 
-    /// `let l = x; spawn { if l == 1 { … } }`
+    /// Returns `let l = x; spawn { if l == 1 { … } }`.
     fn idle_child(&mut self) -> Vec<Kind> {
         let first = self.shared[0].clone();
         let read = self.read(&first);
@@ -158,7 +158,7 @@ impl Maker {
         vec![bind, Kind::Spawn(None, child)]
     }
 
-    /// `let l = input(i8); assume l > 1`
+    /// Returns `let l = input(i8); assume l > 1`.
     fn assume_first(&mut self) -> Vec<Kind> {
         self.unknowns = self.unknowns.saturating_sub(1);
         let ty = [Ty::Bool, Ty::Signed(8), Ty::Unsigned(8)][self.rng.below(3)];
@@ -168,7 +168,7 @@ impl Maker {
         vec![Kind::Let(local, None, None, input), Kind::Assume(test)]
     }
 
-    /// `spawn h { … }; spawn { join h; … }`
+    /// Returns `spawn h { … }; spawn { join h; … }`.
     fn foreign_join(&mut self) -> Vec<Kind> {
         self.children = self.children.saturating_sub(2);
         let handle = self.fresh("h");
@@ -185,7 +185,7 @@ impl Maker {
         ]
     }
 
-    /// `lock(m); lock(n); …; unlock(n); unlock(m)`, or the other way round.
+    /// Returns `lock(m); lock(n); …; unlock(n); unlock(m)`. If `turned`, `n` is locked first.
     fn crossed(&mut self, turned: bool) -> Vec<Kind> {
         let place = |name: &str| Place {
             name: name.into(),

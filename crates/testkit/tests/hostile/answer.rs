@@ -108,7 +108,7 @@ impl CommandAnswer {
     }
 }
 
-/// The values at the end of a run.
+/// Returns the values at the end of a run.
 pub fn state_of(run: &Run) -> State {
     named(&run.state)
 }

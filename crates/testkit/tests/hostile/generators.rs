@@ -112,7 +112,7 @@ fn impossible(text: &str) -> Option<String> {
     Some(print(&program))
 }
 
-/// The programs of the corpus and the examples, in the order of their paths.
+/// Returns the programs of the corpus and the examples, in the order of their paths.
 fn originals() -> &'static [String] {
     static ALL: OnceLock<Vec<String>> = OnceLock::new();
     ALL.get_or_init(|| {

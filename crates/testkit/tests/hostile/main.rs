@@ -25,7 +25,7 @@ use tour::{Tour, tour};
 /// the programs for expensive commands.
 const STRIDE: u64 = 53;
 
-/// The number of programs of a generator in every `cargo test`.
+/// Returns the number of programs of a generator in every `cargo test`.
 fn ci(generator: Generator) -> u64 {
     match generator {
         Generator::Tree => 60,

@@ -73,7 +73,7 @@ fn a_process_left_out_of_the_preference_is_caught() {
     });
 }
 
-/// The failing steps of a run.
+/// Returns the failing steps of a run.
 fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
     let steps = run.steps.iter();
     steps.filter_map(|step| {

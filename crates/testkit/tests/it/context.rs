@@ -419,8 +419,8 @@ fn figures() {
     }
 }
 
-/// The CPU time of a search, in nanoseconds. The search is repeated until the resolution of the
-/// clock does not matter.
+/// Returns the CPU time of a search, in nanoseconds. The search is repeated until the resolution of
+/// the clock does not matter.
 fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     let start = cpu_time();
     for searches in 1.. {
@@ -438,7 +438,8 @@ fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     0
 }
 
-/// The CPU time of this thread in nanoseconds, which other load on the machine hardly affects.
+/// Returns the CPU time of this thread in nanoseconds, which other load on the machine hardly
+/// affects.
 fn cpu_time() -> u64 {
     let statistics =
         std::fs::read_to_string("/proc/thread-self/schedstat").expect("this is for Linux");

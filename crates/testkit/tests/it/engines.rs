@@ -8,7 +8,8 @@ use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
-/// The engines that distinguish traces, except brute force. `MAZURKA_ALGORITHM` selects one.
+/// Returns the engines that distinguish traces, except brute force. `MAZURKA_ALGORITHM` selects
+/// one.
 fn engines() -> Vec<Algorithm> {
     let selected = std::env::var("MAZURKA_ALGORITHM").ok();
     let wanted = |algorithm: &Algorithm| match &selected {

@@ -16,7 +16,7 @@ use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, assert_right, every_run, generate, variants};
 
-/// The number of programs. For a long run: `MAZURKA_PROGRAMS=20000 cargo test --release -p
+/// Returns the number of programs. For a long run: `MAZURKA_PROGRAMS=20000 cargo test --release -p
 /// mazurka-testkit --test it inputs::`
 fn programs() -> u64 {
     crate::common::programs(60)

@@ -16,7 +16,7 @@ const LIMIT: Limit = Limit {
     depth: 120,
 };
 
-/// Some programs; `MAZURKA_PROGRAMS` sets their number.
+/// Returns some programs; `MAZURKA_PROGRAMS` sets their number.
 fn programs(first: u64, count: u64) -> impl Iterator<Item = (String, Machine)> {
     let count = crate::common::programs(count);
     (first..first + count).map(|seed| {

@@ -66,7 +66,7 @@ fn run(program: &mut LabelledMachine, schedule: &Schedule, complete: bool) -> (P
     (permuted, recording.finish())
 }
 
-/// The labels of a run by process, in any order.
+/// Returns the labels of a run by process, in any order.
 fn labels(program: &LabelledMachine) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (at, event) in program.events().iter().enumerate() {
@@ -173,7 +173,7 @@ fn permutations_are_those_of_brute_force_for_long() {
     agree(5_000_000, programs(20_000), &Config::default());
 }
 
-/// The program with random initial values, and these values.
+/// Returns the program with random initial values, and these values.
 fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code, Vec<i64>)> {
     let mut random = Rng::new(chance);
     let mut program = program.clone();

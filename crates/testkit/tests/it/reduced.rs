@@ -240,7 +240,8 @@ fn the_other_end_of_a_channel_comes_first() {
     }
 }
 
-/// Another process looks at both ends of the channel, so its order is visible.
+/// A third process uses both ends of the channel, so the order of a send and a receive is visible
+/// to it.
 #[test]
 fn both_ends_of_a_channel_are_seen() {
     let with = |third: &str| {

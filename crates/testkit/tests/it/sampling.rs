@@ -81,7 +81,7 @@ fn drawn(text: &str, method: Method, runs: u64, selects: Selects) -> BTreeMap<Or
     counted.times
 }
 
-/// All orders of a program, by enumeration.
+/// Returns all orders of a program, by enumeration.
 fn all_orders(text: &str, selects: Selects) -> Vec<Order> {
     fn walk(program: &mut Machine, selects: Selects, all: &mut Vec<Order>) {
         let processes = program.processes().in_order().to_vec();
@@ -119,8 +119,8 @@ fn chi_squared(times: &BTreeMap<Order, u64>, shares: &BTreeMap<Order, f64>) -> f
     shares.iter().map(term).sum()
 }
 
-/// The value that the statistic exceeds by chance once in a thousand tests (Wilson and Hilferty's
-/// approximation).
+/// Returns the value that the statistic exceeds by chance once in a thousand tests (Wilson and
+/// Hilferty's approximation).
 fn critical(freedom: usize) -> f64 {
     let ninth = 2.0 / (9.0 * freedom as f64);
     freedom as f64 * (1.0 - ninth + 3.0902 * ninth.sqrt()).powi(3)
@@ -474,8 +474,8 @@ fn enough_samples_cover_a_program() {
     }
 }
 
-/// The estimate is near the truth: the total probability of the traces that were not met, which is
-/// known where all interleavings are equally likely.
+/// The estimate is near the truth, which is the total probability of the traces that are not in the
+/// sample. This probability is known if all interleavings are equally likely.
 #[test]
 fn the_estimate_is_near_to_the_truth() {
     let body = |k: usize| format!("process {{ x := {k}; x := 1{k}; x := 2{k} }}\n");

@@ -122,7 +122,7 @@ fn readers_share_and_writers_do_not_starve() {
 fn a_semaphore_serves_in_order() {
     let (found, deadlock) = outcomes(|| async {
         let permits = Arc::new(Semaphore::new(1));
-        // A task that needs more permits than there are takes those there are.
+        // A task that needs more permits than are available takes the available ones.
         let mut many = Box::pin(permits.clone().acquire_many_owned(2));
         std::future::poll_fn(|cx| {
             assert!(many.as_mut().poll(cx).is_pending());
