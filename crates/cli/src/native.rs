@@ -109,9 +109,9 @@ const LOADING: Duration = Duration::from_secs(10);
 
 /// A watch over the start of the program. It ends this process if the program takes too long to
 /// reach `main`, or if the program has ended the thread that runs it.
-struct Loading(Arc<AtomicBool>);
+struct LoadingWatch(Arc<AtomicBool>);
 
-impl Loading {
+impl LoadingWatch {
     fn watch() -> Self {
         let loaded = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&loaded);
@@ -170,7 +170,7 @@ fn end_without(runner: Option<&Path>) {
     }
 }
 
-impl Drop for Loading {
+impl Drop for LoadingWatch {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -331,7 +331,7 @@ impl NativeArgs {
         };
         let name = names.join(mazurka::FILES_JOINED_BY);
         let trail = Path::new(object.path).with_file_name(TRAIL);
-        let loading = Loading::watch();
+        let loading = LoadingWatch::watch();
         native::on_refusal_before_main(|what| {
             output::complain(&format!("the program cannot be explored: {what}"));
             note_end();

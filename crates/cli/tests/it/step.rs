@@ -141,7 +141,7 @@ fn a_saved_run_equals_the_record_of_run_and_replays() {
     let mut saved: serde_json::Value = serde_json::from_str(&text).expect("a record");
     for record in [&mut ran, &mut saved] {
         record["seconds"] = 0.into();
-        // The limits of one run differ.
+        // The two commands record different limits.
         record["options"] = 0.into();
     }
     assert_eq!(saved, ran);

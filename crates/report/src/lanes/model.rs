@@ -136,7 +136,7 @@ impl Arrow {
 }
 
 /// A run, and data about it that the boxes need.
-struct Facts<'a> {
+struct RunFacts<'a> {
     run: &'a Run,
     evidence: &'a [&'a Witness],
     ends: Vec<ProcessEnd>,
@@ -155,7 +155,7 @@ impl Panel {
         evidence: &[&Witness],
         model: Option<&str>,
     ) -> Self {
-        let facts = Facts {
+        let facts = RunFacts {
             run,
             evidence,
             ends: ends(run, evidence),
@@ -211,7 +211,7 @@ impl Panel {
 
     /// Adds a row for each step that is drawn. Returns the row of each step, including those that
     /// are left out.
-    fn add_steps(&mut self, facts: &Facts<'_>, lasso: Option<usize>) -> Vec<usize> {
+    fn add_steps(&mut self, facts: &RunFacts<'_>, lasso: Option<usize>) -> Vec<usize> {
         let drawn = &facts.drawn;
         let last = facts.run.steps.len();
         let mut places = Vec::with_capacity(last);
@@ -255,7 +255,7 @@ impl Panel {
     }
 
     /// Returns the box of a step; `None` if its lane is left out.
-    fn step_box(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
+    fn step_box(&self, facts: &RunFacts<'_>, at: usize) -> Option<Cell> {
         let step = &facts.run.steps[at];
         let lane = self.lane_of(&step.process)?;
         let mut full = vec![
@@ -434,7 +434,7 @@ fn with_prefix(word: &str, message: &str) -> String {
     }
 }
 
-impl Facts<'_> {
+impl RunFacts<'_> {
     /// Returns the style of a step with a mishap, which may be a failure or not.
     fn style(&self, mishap: &str, step: &Step) -> Style {
         let counts =

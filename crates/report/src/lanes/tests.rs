@@ -327,7 +327,7 @@ fn writes_are_in_modification_order() {
 }
 
 #[test]
-fn reads_come_before_what_overwrites_what_they_read() {
+fn a_read_comes_before_the_next_write() {
     let steps = vec![
         access(step(0, "x := 1"), "write", "relaxed", None, &[]),
         access(step(0, "x := 2"), "write", "relaxed", None, &[]),

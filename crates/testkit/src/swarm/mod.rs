@@ -124,8 +124,8 @@ pub fn swarm(seed: u64) -> String {
 
 /// Returns the program of this seed as a tree.
 pub fn program(seed: u64) -> Program {
-    let mut maker = Maker::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
-    maker.program()
+    let mut builder = TreeBuilder::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
+    builder.program()
 }
 
 /// A name in scope.
@@ -146,7 +146,7 @@ struct Procedure {
 
 /// Makes the tree of a program. Contains the names in scope, and limits on the statements that may
 /// still be generated.
-struct Maker {
+struct TreeBuilder {
     shape: Shape,
     rng: Rng,
     shared: Vec<Name>,
@@ -162,7 +162,7 @@ struct Maker {
     unknowns: usize,
 }
 
-impl Maker {
+impl TreeBuilder {
     fn new(shape: Shape, rng: Rng) -> Self {
         let budget = 4 + 3 * shape.processes;
         Self {
@@ -411,7 +411,7 @@ impl Maker {
     }
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns this many statements of a process.
     fn more(&mut self, count: usize) -> Vec<Stmt> {
         match count {

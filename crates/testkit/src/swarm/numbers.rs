@@ -3,7 +3,7 @@
 //! violates. The value is not in the text of the program. The oracle finds it by solving simple
 //! equations (oracle/guess.rs).
 
-use super::{Maker, Name, binary};
+use super::{Name, TreeBuilder, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 
 /// A term over an unknown number, and the value of the term if the number has the picked value.
@@ -12,7 +12,7 @@ struct Term {
     value_of_term: i128,
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns a value of this type, of any magnitude.
     fn picked(&mut self, ty: Ty) -> i128 {
         let bits = [3, 8, 31, 32, 40, 61][self.rng.below(6)];

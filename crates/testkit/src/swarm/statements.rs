@@ -1,6 +1,6 @@
 //! Random statements, within the features of the shape.
 
-use super::{Maker, Name, Procedure, between, binary};
+use super::{Name, Procedure, TreeBuilder, between, binary};
 use crate::features::Feature;
 use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, ResultTarget, Stmt, Ty};
 
@@ -36,7 +36,7 @@ const STATEMENTS: [(Feature, u32); 28] = [
     (Feature::Update, 6),
 ];
 
-impl Maker {
+impl TreeBuilder {
     pub(super) fn block(&mut self, count: usize, depth: usize) -> Vec<Stmt> {
         let (locals, handles) = (self.locals.len(), self.handles.len());
         let mut body = Vec::new();
@@ -141,12 +141,12 @@ impl Maker {
             2 => Ty::Bool,
             _ => name.ty,
         };
-        let kept = self.rng.percent(60).then(|| self.kept(ty));
-        Kind::Update(kept, place, verb.into(), values)
+        let target = self.rng.percent(60).then(|| self.result_target(ty));
+        Kind::Update(target, place, verb.into(), values)
     }
 
     /// Returns a local for a result, existing or new.
-    fn kept(&mut self, ty: Ty) -> ResultTarget {
+    fn result_target(&mut self, ty: Ty) -> ResultTarget {
         let old = self.locals.clone();
         let old: Vec<Name> = old.into_iter().filter(|name| name.ty == ty).collect();
         match self.rng.pick(&old) {

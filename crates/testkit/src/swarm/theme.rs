@@ -3,7 +3,7 @@
 //! A theme turns features on, and the processes of its programs begin with statements that combine
 //! them. The rest is as random as in other batches.
 
-use super::{Maker, binary};
+use super::{TreeBuilder, binary};
 use crate::features::Feature;
 use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, Stmt, Ty};
 
@@ -74,7 +74,7 @@ impl Theme {
     }
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns the first statements of the process with this number.
     pub(super) fn opening(&mut self, number: usize) -> Vec<Kind> {
         match (self.shape.theme, number) {

@@ -473,7 +473,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
             Ok(found) => found,
             Err(refused) => return Outcome::Refused(refused.to_string()),
         };
-        // A part that is too large is not finished in any stage.
+        // A stage whose limit is `MOST` is the last one, even if it does not finish the search.
         let Some(left) = left.filter(|_| most < MOST) else {
             let mut answer = CommandAnswer::from_record(&record);
             answer.wrong = replay(program, &record);

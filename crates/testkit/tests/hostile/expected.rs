@@ -157,7 +157,7 @@ impl Expected {
     }
 
     /// Returns the lines of the failures that are not about final states.
-    pub fn on_the_way(&self) -> BTreeSet<usize> {
+    pub fn failures_of_steps(&self) -> BTreeSet<usize> {
         self.failures.difference(&self.ensures).copied().collect()
     }
 

@@ -204,9 +204,12 @@ impl Total {
 
     /// Returns the commands that gave no answer for any program: they refused it or were
     /// inconclusive.
-    pub fn useless(&self) -> Vec<&str> {
-        let useless = |tally: &Tally| tally.runs == tally.refused + tally.inconclusive;
-        let found = self.tallies.iter().filter(|(_, tally)| useless(tally));
+    pub fn commands_without_answers(&self) -> Vec<&str> {
+        let gave_no_answer = |tally: &Tally| tally.runs == tally.refused + tally.inconclusive;
+        let found = self
+            .tallies
+            .iter()
+            .filter(|(_, tally)| gave_no_answer(tally));
         found.map(|(name, _)| name.as_str()).collect()
     }
 

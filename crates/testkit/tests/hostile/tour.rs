@@ -96,13 +96,13 @@ pub fn expected_by_oracle(text: &str) -> Result<Expected, Unknown> {
 }
 
 /// A program that was compared.
-pub struct Visit<'a> {
+pub struct ComparedProgram<'a> {
     pub text: &'a str,
     pub violated: bool,
 }
 
 /// Tries the programs, and calls `each` for every one that was compared.
-pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
+pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&ComparedProgram)) -> Report {
     let mut report = Report::default();
     for (seed, text) in wanted.texts() {
         if crate::harness::trace() {
@@ -118,7 +118,7 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
                 let violated = truth.violated();
                 report.violated += u64::from(violated);
                 let text = &text;
-                each(&Visit { text, violated });
+                each(&ComparedProgram { text, violated });
             }
             Err(Unknown::TooLarge) => report.too_large += 1,
             Err(Unknown::Refused) => report.refused += 1,

@@ -41,13 +41,13 @@ fn order_of(run: &[Event], table: &ProcessTable, selects: Selects) -> Order {
 
 /// Counts the orders that were drawn. The first walk of a batch has learned nothing and is not
 /// counted.
-struct Counted {
+struct OrderCounter {
     selects: Selects,
     walks: u64,
     times: BTreeMap<Order, u64>,
 }
 
-impl Observer<Machine> for Counted {
+impl Observer<Machine> for OrderCounter {
     fn complete(&mut self, program: &Machine) {
         if !self.walks.is_multiple_of(BATCH) {
             let order = order_of(program.events(), program.processes(), self.selects);
@@ -66,7 +66,7 @@ fn drawn(text: &str, method: Method, runs: u64, selects: Selects) -> BTreeMap<Or
         },
         goal: Goal::Everything,
     };
-    let mut counted = Counted {
+    let mut counted = OrderCounter {
         selects,
         walks: 0,
         times: BTreeMap::new(),

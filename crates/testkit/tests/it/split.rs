@@ -153,12 +153,12 @@ fn truth(code: &Code) -> Option<BTreeSet<End>> {
 }
 
 /// Collects how the explored runs end, for all values with which the program makes these runs.
-struct Ends<'a> {
+struct EndCollector<'a> {
     code: &'a Code,
     ends: BTreeSet<End>,
 }
 
-impl Observer<SymbolicMachine> for Ends<'_> {
+impl Observer<SymbolicMachine> for EndCollector<'_> {
     fn start(&mut self, _: &SymbolicMachine) {
         self.ends.clear();
     }
@@ -229,7 +229,7 @@ fn limits() -> Limits {
 fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTreeSet<End>, u64)> {
     let mut machine = machine(code, split);
     let ends = BTreeSet::new();
-    let mut ends = Ends { code, ends };
+    let mut ends = EndCollector { code, ends };
     let search = Search {
         algorithm,
         limits: limits(),
