@@ -153,7 +153,7 @@ impl<T> Channel<T> {
         let mut all = self
             .reserved
             .lock()
-            .expect("no code of users runs under it");
+            .expect("no user code runs under this lock, so it is not poisoned");
         all.insert(ticket, reserved);
     }
 
@@ -161,7 +161,7 @@ impl<T> Channel<T> {
         let mut all = self
             .reserved
             .lock()
-            .expect("no code of users runs under it");
+            .expect("no user code runs under this lock, so it is not poisoned");
         all.remove(&ticket)
     }
 
@@ -502,7 +502,9 @@ impl<T> Sender<T> {
         }
         let message = std::cell::Cell::new(Some(msg));
         let sent = facade::until_timeout("send_timeout", timeout, || {
-            let msg = message.take().expect("it comes back if it is not sent");
+            let msg = message
+                .take()
+                .expect("a failed attempt returns the message");
             match self.try_send(msg) {
                 Ok(()) => Some(Ok(())),
                 Err(TrySendError::Disconnected(msg)) => Some(Err(msg)),

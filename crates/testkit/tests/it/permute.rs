@@ -83,7 +83,7 @@ fn labels(program: &LabelledMachine) -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// For each family of labels, the traces of the complete runs that have them, by brute force.
+/// For each family of labels, the traces of the complete runs with these labels, by brute force.
 type Families = BTreeMap<BTreeMap<String, Vec<String>>, BTreeSet<Fingerprint>>;
 
 fn families(program: &mut LabelledMachine, limit: Limit) -> Option<Families> {
