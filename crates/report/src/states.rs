@@ -181,7 +181,7 @@ impl<'a> GraphLayout<'a> {
         for (at, edge) in graph.edges.iter().enumerate() {
             layer.push(2 * graph.states[edge.from].depth + 1);
             let back = !goes_down(graph, edge);
-            // A step that goes back needs space to bulge out.
+            // The line of a step that leads up needs space to bulge out.
             widths.push(widest(&label(edge)) + 8.0 + if back { SWING } else { 0.0 });
             connections.push((edge.from, states + at));
             if !back {

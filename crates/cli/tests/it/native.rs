@@ -516,7 +516,7 @@ fn the_process_that_runs_a_program_is_confined() {
         let limits = text("limits");
         let line = |name: &str| limits.lines().find(|line| line.starts_with(name));
         // A limit of 64 files is never the default of a system, so it shows that the process has
-        // set its limits. It sets the one on addresses before.
+        // set its limits. The process sets its limit on addresses before its limit on files.
         let files = line("Max open files").map(str::to_owned);
         if text("cmdline").contains("--native")
             && files.is_some_and(|files| files.split_whitespace().nth(3) == Some("64"))

@@ -452,8 +452,9 @@ fn a_value_that_cannot_be_chosen_is_refused() {
     }
 }
 
-/// A step that does not end is a failure after 10 seconds. If the time limit is reached while its
-/// run is made again, the failure is still reported; on a slow machine, it is reached before.
+/// A step that does not end is a failure after 10 seconds. If the time limit is reached while the
+/// run of the failure is repeated, the failure is still reported. On a slow machine, the time limit
+/// may be reached before the failure.
 #[test]
 fn a_failure_whose_run_is_cut_off_stays_one() {
     if !has_compiler() {

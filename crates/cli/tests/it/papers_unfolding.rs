@@ -37,7 +37,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether an output is what a page shows.
+/// Whether an output agrees with the output that a page shows.
 fn is_shown(output: &str, shown: &[String]) -> bool {
     let mut lines = output.lines();
     let mut skips = false;

@@ -497,7 +497,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     for (line, state) in lines.iter().zip(listed) {
         assert_conjunction(line, &parts(&state["path_condition"]));
     }
-    // The same for the open goals of a proof, its tree and its page.
+    // Also compare the conditions of the open goals of a proof, in its text, its tree and its page.
     let goal = ["--goal", "[*] false", "--max-steps", "4"];
     let prove = |more: &[&str]| {
         let args = [&["prove", "-"], &goal[..], more].concat();

@@ -56,7 +56,7 @@ impl Parser {
         }
     }
 
-    /// Parses an update, if one is next; its result goes to `target`.
+    /// Parses an update, if one is next; its result is stored in `target`.
     pub(super) fn update(&mut self, target: Option<ResultTarget>) -> Parsed<Option<Kind>> {
         let start = self.at;
         let place = match self.path() {

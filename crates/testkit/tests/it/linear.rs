@@ -117,7 +117,7 @@ enum Call {
 struct Model {
     name: &'static str,
     calls: &'static [Call],
-    /// `holds` is the initial content of the object; `from_the_end` tells whether the number that
+    /// `holds` is the initial content of the object; `from_the_end` says whether the number that
     /// was put last is taken first.
     holds: &'static [i128],
     from_the_end: bool,

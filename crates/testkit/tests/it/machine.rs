@@ -266,8 +266,8 @@ fn independent_steps_leave_pending_ones_alone() {
 }
 
 /// A machine that describes its steps does not take the shortcuts that a machine takes in
-/// explorations; both must make the same events. The memory of an event that was taken back is
-/// reused, and nothing of the old event may remain.
+/// explorations; both must make the same events. The memory of an undone event is reused, and
+/// nothing of the old event may remain.
 #[test]
 fn a_step_is_the_same_with_and_without_narration() {
     let mut rng = Rng::new(5);
@@ -279,7 +279,7 @@ fn a_step_is_the_same_with_and_without_narration() {
     }
 }
 
-/// Makes a random run of `program`, repeats it in `narrated`, and takes it back.
+/// Makes a random run of `program`, repeats it in `narrated`, and undoes it.
 fn walk_both(text: &str, program: &mut Machine, narrated: &mut Machine, rng: &mut Rng) {
     let mut states = vec![program.fingerprint()];
     for _ in 0..200 {

@@ -159,7 +159,7 @@ fn walks_by_length_are_uniform_over_interleavings() {
             chi_squared(&times, &evenly(&orders)) / critical(orders.len() - 1)
         };
         assert!(off(Method::Urw) < 1.0, "{} for {text}", off(Method::Urw));
-        // The test can tell the methods apart: plain random walks fail it.
+        // The test distinguishes the methods: plain random walks fail it.
         assert!(off(Method::Random) > 2.0, "{text}");
     }
 }

@@ -34,7 +34,8 @@ fn a_mutex_excludes() {
     assert!(executions >= 2, "{executions}");
 }
 
-/// The lock goes to the task that asked first, and an attempt does not overtake it.
+/// The task that has requested the lock first gets it, and a later attempt does not overtake this
+/// task.
 #[test]
 fn a_mutex_is_fair() {
     let (found, deadlock) = outcomes(|| async {
