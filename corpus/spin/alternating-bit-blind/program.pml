@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* The same program with a receiver that ignores the bit. */
+/* The program of alternating-bit with a receiver that ignores the bit. */
 
 #define ITEMS 2
 #define BUG 1

@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* A node is linked by a store, and one that another process has linked is lost. */
+/* A node is linked by a store, and a node that another process has linked is lost. */
 
 #define BUG 1
 #define NIL 0

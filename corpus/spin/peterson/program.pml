@@ -1,6 +1,6 @@
 /* expected: safety verified */
-/* A process enters after it has given the turn away, so of two that want to enter the one that */
-/* gave it away first enters. */
+/* A process enters after it has given the turn away. If both want to enter, the process that has */
+/* given the turn away first enters first. */
 
 bool want[2];
 byte turn = 0, inside = 0;

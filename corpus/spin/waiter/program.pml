@@ -1,5 +1,5 @@
 /* expected: safety verified */
-/* One philosopher fewer than forks is seated, so one of them has both. */
+/* One philosopher fewer than forks is seated, so one of them gets both forks. */
 
 #define N 3
 #define BUG 0

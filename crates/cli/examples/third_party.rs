@@ -19,7 +19,7 @@ fn main() {
     print!("{}", list(&metadata, &root));
 }
 
-/// The packages that a package is built from, without those of this workspace.
+/// Returns the packages that a package is built from, without those of this workspace.
 fn third_parties<'m>(metadata: &'m Value, root: &str) -> Vec<&'m Value> {
     let packages: BTreeMap<&str, &Value> = all(&metadata["packages"])
         .map(|package| (text(&package["id"]), package))
@@ -78,7 +78,7 @@ fn list(metadata: &Value, root: &str) -> String {
     list
 }
 
-/// The licence texts beside the manifest of a package.
+/// Returns the licence texts beside the manifest of a package.
 fn licences(package: &Value) -> Vec<(String, String)> {
     let manifest = Path::new(text(&package["manifest_path"]));
     let folder = manifest.parent().unwrap_or(Path::new(""));

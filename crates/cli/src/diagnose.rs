@@ -1,5 +1,5 @@
-//! Shows mistakes in a program and warnings about it: the lines of the program that each is about,
-//! with a caret below the place.
+//! Shows mistakes in a program and warnings about it. Each is shown with the lines of the program
+//! that it is about, and with a caret below its place.
 
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ const LONGEST_SNIPPET: usize = 20_000;
 /// expected, and what to do.
 pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> String {
     let renderer = Renderer::styled();
-    let text = Text::new(source);
+    let text = SourceLines::new(source);
     let mut shown_text = String::new();
     for diagnostic in all.iter().take(MOST_SHOWN) {
         // The page marks the places itself, so the build for the page omits the code that draws
@@ -102,12 +102,12 @@ fn in_a_line(diagnostic: &DiagnosticRecord) -> String {
 }
 
 /// A source, and where its lines begin.
-struct Text<'a> {
+struct SourceLines<'a> {
     source: &'a str,
     lines: Vec<usize>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> SourceLines<'a> {
     fn new(source: &'a str) -> Self {
         let line_starts = source.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(line_starts).collect();
@@ -146,7 +146,7 @@ fn byte_after(source: &str, from: usize, characters: usize) -> usize {
         .map_or(source.len(), |(at, _)| from + at)
 }
 
-fn group<'a>(file: &'a str, text: &Text<'a>, diagnostic: &'a DiagnosticRecord) -> Group<'a> {
+fn group<'a>(file: &'a str, text: &SourceLines<'a>, diagnostic: &'a DiagnosticRecord) -> Group<'a> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn places_never_leave_the_text_or_split_a_character() {
-        let text = Text::new("a▷b\ncd\n");
+        let text = SourceLines::new("a▷b\ncd\n");
         let range = |line, column, length| {
             text.range(SpanRecord {
                 line,

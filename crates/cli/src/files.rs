@@ -55,8 +55,9 @@ pub(crate) fn expanded(name: &str, text: &str) -> String {
     expanded_with(name, text, &|_| None)
 }
 
-/// Does the same as [`expanded`] for an editor. If a file is open in the editor, `open` returns its
-/// text there, which is used instead of the text on the disk.
+/// Returns the text of a `.maz` program with all files that it includes, for an editor. If a file
+/// is open in the editor, `open` returns its text in the editor, which replaces the text on the
+/// disk.
 pub(crate) fn expanded_with(
     name: &str,
     text: &str,
@@ -172,7 +173,8 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
     }
 }
 
-/// Reads a `.maz` program. For other languages the error names what `cannot` be done with them.
+/// Reads a `.maz` program. Programs in other languages are refused; `cannot` names the refused
+/// action in the message, such as `permuted`.
 pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     if crate::native::is_native(name) {
         return Err(crate::native::refusal(name));
@@ -184,7 +186,8 @@ pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     }
 }
 
-/// Returns why a command does not accept ABS programs.
+/// Returns the message of a command that does not accept ABS programs. `cannot` names the refused
+/// action, such as `permuted`.
 pub(crate) fn no_abs(cannot: &str) -> String {
     format!("ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them")
 }
@@ -212,8 +215,8 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads a proof. A proof may be large. So its text is read in pieces, and `watch` is asked after
-/// each piece whether a limit was hit; it may stop the reading.
+/// Reads a proof. A proof may be large. So its text is read in pieces, and `watch` is called after
+/// each piece. If a limit was hit, it stops the reading.
 pub(crate) fn proof<T>(
     name: &str,
     watch: &mut dyn FnMut() -> ControlFlow<Bound>,

@@ -4,7 +4,7 @@
 //! process, so that its crashes do no harm to this one; but this is no sandbox. The second process
 //! is this tool with the same arguments and the flag `--native`, which names the compiled program.
 //! It explores the program and shows the result. The first process waits and forwards Ctrl-C. If
-//! the second process did not end by itself, the first one reports how it ended.
+//! the program ended the second process, the first process reports how.
 
 mod compile;
 
@@ -109,9 +109,9 @@ const LOADING: Duration = Duration::from_secs(10);
 
 /// A watch over the start of the program. It ends this process if the program takes too long to
 /// reach `main`, or if the program has ended the thread that runs it.
-struct Loading(Arc<AtomicBool>);
+struct LoadingWatch(Arc<AtomicBool>);
 
-impl Loading {
+impl LoadingWatch {
     fn watch() -> Self {
         let loaded = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&loaded);
@@ -149,8 +149,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 /// ESRCH: the error of reading the file of a thread that ended while the file was open.
 const NO_TASK: i32 = 3;
 
-/// Ends this process if the program has ended the thread `runner` by a system call: the other
-/// threads would wait for it for ever. The process that waits for this one reports it.
+/// Ends this process if the program has ended the thread `runner` by a system call. Otherwise the
+/// other threads would wait for `runner` for ever. The first process, which waits for this one,
+/// reports the end.
 fn end_without(runner: Option<&Path>) {
     let Some(runner) = runner else { return };
     let proc = Path::new("/proc");
@@ -169,7 +170,7 @@ fn end_without(runner: Option<&Path>) {
     }
 }
 
-impl Drop for Loading {
+impl Drop for LoadingWatch {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -178,11 +179,11 @@ impl Drop for Loading {
 /// The names under which a record stores the flags for native programs.
 const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
 
-/// Which results of executions are compared; `None` if none are.
+/// The results of executions that are compared. If `names` is `None`, no results are compared.
 #[derive(Clone, Copy)]
 struct Observed<'a> {
     names: Option<&'a str>,
-    /// Whether the user has named them, instead of the default.
+    /// Whether the user has named the results; otherwise they are the default.
     asked: bool,
 }
 
@@ -192,7 +193,7 @@ impl NativeArgs {
         !self.allow_races && !self.leaks && self.nondet.is_empty() && self.cflags.is_empty()
     }
 
-    /// Returns the message about such a flag for another program.
+    /// Returns the message for a flag for native programs with a program in another language.
     pub(crate) fn only_for_c() -> String {
         "--allow-races, --leaks, --nondet and flags for a compiler are for programs in C and C++"
             .to_owned()
@@ -330,7 +331,7 @@ impl NativeArgs {
         };
         let name = names.join(mazurka::FILES_JOINED_BY);
         let trail = Path::new(object.path).with_file_name(TRAIL);
-        let loading = Loading::watch();
+        let loading = LoadingWatch::watch();
         native::on_refusal_before_main(|what| {
             output::complain(&format!("the program cannot be explored: {what}"));
             note_end();

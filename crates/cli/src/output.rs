@@ -8,7 +8,7 @@ use crate::exit::Exit;
 
 /// The least width to which output is wrapped.
 const NARROWEST: usize = 40;
-/// The width of a terminal that does not report it.
+/// The assumed width of a terminal that does not report its width.
 const USUAL_WIDTH: usize = 80;
 
 /// Returns the width of the output: `COLUMNS`, or the width of the terminal. A file or a pipe has

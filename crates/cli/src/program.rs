@@ -263,8 +263,8 @@ impl Sources {
     }
 }
 
-/// Loads the specification that this program refines, from its folder or below. Constants that both
-/// have are set in both.
+/// Loads the specification that this program refines, from its folder or below. If `--set` gives a
+/// value to a constant that both programs declare, it applies to both.
 pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, Refusal> {
     let Some(file) = program.refines() else {
         return Ok(None);
@@ -286,7 +286,8 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
     Ok(Some(Arc::new(loaded)))
 }
 
-/// Loads a `.maz` program. For other languages the error names what `cannot` be done with them.
+/// Loads a `.maz` program. Programs in other languages are refused; `cannot` names the refused
+/// action in the message, such as `permuted`.
 pub(crate) fn load_maz(
     file: &str,
     set: &[(String, String)],

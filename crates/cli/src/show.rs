@@ -27,7 +27,7 @@ pub(crate) enum Format {
     Svg,
     /// A page for a browser.
     Html,
-    /// A picture of characters.
+    /// A picture that consists of characters, for a terminal.
     Chart,
     /// Findings for code scanning.
     Sarif,
@@ -244,7 +244,7 @@ pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> O
     }
 }
 
-/// Reads the name of an offered format, and lists them in `--help` and completions.
+/// Reads the name of an offered format, and lists the offered formats in `--help` and completions.
 pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> {
     let here = offers.iter().filter(|(format, _)| format.is_here());
     let names = here.map(|(format, help)| PossibleValue::new(format.name()).help(*help));

@@ -372,7 +372,7 @@ pub(crate) fn bound_memory(bytes: u64) {
 /// The upper bound of every `--time-limit` (`--most-time`).
 static MOST_TIME: OnceLock<Duration> = OnceLock::new();
 
-/// From now on, no time limit is above this one, and without a limit this one holds.
+/// From now on, `most` is the greatest time limit, and the limit of commands without one.
 pub(crate) fn bound_time(most: Duration) {
     let _first = MOST_TIME.set(most);
 }

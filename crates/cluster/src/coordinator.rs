@@ -1,6 +1,6 @@
 //! The coordinator of a search: starts the search, supervises it, and adds up the results. It reads
-//! the results in the order in which they were written, by their sequence numbers. So it knows
-//! itself which results it has read, and the server need not remember this.
+//! the results in the order in which they were written, by their sequence numbers. So the
+//! coordinator itself knows how far it has read, and the server keeps no state for it.
 //!
 //! At intervals the coordinator compares the parts without a result with the queue. If the order of
 //! such a part is not in the queue, the order was lost, and the coordinator sends it again. It

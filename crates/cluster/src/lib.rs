@@ -5,11 +5,12 @@
 //! part of an order, and [`Plan`], which interprets the results. For this crate, jobs, orders and
 //! results are bytes.
 //!
-//! A *search* has a *job*: what is explored, for example a program with options. The *id* of the
-//! search is a fingerprint of its job. Its parts form a tree: the whole search is part `0`, its
-//! children are `0.0`, `0.1` and so on. A part either has a result or is cut into children. Whether
-//! it is cut, and what its result contains, depends only on its *order*, the message that describes
-//! the part. So it does not matter which worker explores the part, or how often.
+//! A *search* has a *job*, the subject of the exploration: for example, a program with options. The
+//! *id* of the search is a fingerprint of its job. Its parts form a tree: the whole search is part
+//! `0`, its children are `0.0`, `0.1` and so on. A part either has a result or is cut into
+//! children. Whether it is cut, and what its result contains, depends only on its *order*, the
+//! message that describes the part. So it does not matter which worker explores the part, or how
+//! often.
 //!
 //! The server stores
 //!

@@ -24,7 +24,7 @@ use crate::{
 
 /// How long the server waits for an order when a worker asks for one.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long its answer may take in addition.
+/// Additional time for the answer of the server.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause after an error of the server.
 const ERROR_PAUSE: Duration = Duration::from_millis(300);
@@ -203,7 +203,7 @@ impl WorkerState {
         }
     }
 
-    /// Returns why an order is refused without an attempt.
+    /// Returns the reason to refuse an order without exploring its part; `None` if there is none.
     fn refusal_reason(&self, order: &Order) -> Option<String> {
         let size = order.message.payload.len();
         if size > MOST_ORDER_BYTES {

@@ -1,10 +1,11 @@
-//! Accesses of steps to cells, and when two accesses conflict.
+//! Accesses of steps to cells, and when two accesses conflict. A *cell* is a numbered unit of
+//! shared data, such as a variable, an element of an array, or a lock.
 //!
 //! A step *claims* all accesses that it may make. Steps of two processes are dependent if their
 //! claims conflict (see [`dependent`](crate::dependent)).
 
-/// How a cell is accessed. Cells of variables are read and written, cells of locks acquired and
-/// released, cells that stand for invariants only written.
+/// How a cell is accessed. The cell of a variable is read and written, the cell of a lock is
+/// acquired and released, and the cell of an invariant is only written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AccessKind {
     /// Commutes with other reads.
@@ -115,8 +116,7 @@ impl Access {
     }
 }
 
-/// The accesses of one step. It is a plain vector: events are reused, and the vector keeps its
-/// memory.
+/// The accesses of one step. A plain vector keeps its memory when its event is reused.
 pub type Claims = Vec<Access>;
 
 /// Adds an access, unless the list claims it already: a write covers a read of the same cells.

@@ -43,7 +43,7 @@ pub struct Measured {
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Distinct states, where the engine merges them.
+    /// Number of distinct states; `None` if the engine does not merge states.
     pub states: Option<u64>,
     /// The known number of traces; `None` if it is not known.
     pub expected: Option<u64>,
@@ -51,7 +51,7 @@ pub struct Measured {
     pub bounds: Vec<Bound>,
     /// The time of the search.
     pub seconds: f64,
-    /// The figure that is compared.
+    /// The kind of figure that is compared with `peers` and `target`.
     pub measure: Measure,
     /// The figures of other tools on the same program, in the same measure.
     pub peers: Vec<Peer>,
@@ -59,7 +59,7 @@ pub struct Measured {
     pub target: Option<f64>,
 }
 
-/// The figure that is compared.
+/// The kind of figure that a benchmark compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {

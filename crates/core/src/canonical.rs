@@ -20,8 +20,8 @@ use smallvec::SmallVec;
 
 use crate::{Access, Event, Fingerprint, ProcessId};
 
-/// Returns, for each event, earlier events that it depends on. Their transitive closure is its
-/// past.
+/// Returns, for each event, the positions of earlier events that it depends on. These events and
+/// their pasts form its past.
 pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
     #[derive(Default)]
     struct Cell {
@@ -158,7 +158,8 @@ struct Cell {
 }
 
 impl Cell {
-    /// Returns a past together with what an access to the cell must come after.
+    /// Adds to a past the accesses of this cell that a new access must come after: the last write
+    /// and, for a write, the reads since then.
     #[inline(always)]
     fn after(&self, past: Fingerprint, access: Access) -> Fingerprint {
         let past = past.then_all(self.write);
@@ -169,7 +170,7 @@ impl Cell {
         }
     }
 
-    /// Adds an access by an event.
+    /// Records an access that an event makes.
     #[inline(always)]
     fn add(&mut self, event: Fingerprint, access: Access) {
         if access.writes() {
@@ -185,7 +186,7 @@ impl Cell {
 #[derive(Clone, Debug)]
 enum Undo {
     Cell(u32, Cell),
-    /// Of a process that the event started.
+    /// The fingerprint of a process that the event started.
     Process(u32, Fingerprint),
 }
 
@@ -225,7 +226,7 @@ impl TraceHasher {
         self.processes.extend(new);
     }
 
-    /// Adds an event that only reads or writes one cell, which the table has.
+    /// Adds an event that only reads or writes one cell. `cells` must contain this cell.
     #[inline(always)]
     fn push_plain(&mut self, event: &Event, access: Access) {
         let mark = self.undo.len();

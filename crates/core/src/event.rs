@@ -50,14 +50,14 @@ pub struct Mishap {
 /// The strongest reason why a step may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Wait {
-    /// It never waits: it is possible as soon as its process reaches it.
+    /// The step never waits: it is possible as soon as its process reaches it.
     #[default]
     Never,
-    /// For one lock, which the step certainly acquires; it does nothing else.
+    /// The step waits for one lock, acquires it, and does nothing else.
     Lock,
-    /// For the end of other processes.
+    /// The step waits for the end of other processes.
     Process,
-    /// For a condition, or for several of the above.
+    /// The step waits for a condition, or for several of the above.
     Guard,
 }
 
@@ -69,8 +69,8 @@ pub struct Enabling {
     pub process: ProcessId,
     /// Its index among the events of its process.
     pub number: u32,
-    /// Its index counted backwards from the event that it enables: 1 is the last event of its
-    /// process before that one.
+    /// Its index among the events of its process, counted backwards: 1 is the last one before the
+    /// event that it enables.
     pub back: u32,
 }
 
@@ -116,7 +116,8 @@ pub struct Event {
     /// Every access that any path through the step might make. Claims decide dependence (errata
     /// E2).
     pub claims: Claims,
-    /// Events with the same number here have the same claims; 0 means unknown.
+    /// A key of the claims: events with the same key have the same claims. 0 means that no key is
+    /// known.
     pub claims_key: u32,
     /// The accesses that it actually made, in order.
     pub touched: Claims,
@@ -124,13 +125,14 @@ pub struct Event {
     pub spawned: Vec<ProcessId>,
     /// The processes whose end it waited for.
     pub joined: Vec<ProcessId>,
-    /// The events of other processes that it waited for without a common claim: they only enable it
-    /// ([`Execution::separate_ends`](crate::Execution::separate_ends)).
+    /// The events of other processes that it waited for and that share no claim with it: they only
+    /// enable it ([`Execution::separate_ends`](crate::Execution::separate_ends)).
     pub enabled_by: Vec<Enabling>,
     /// The mishaps of the event.
     pub mishaps: Vec<Mishap>,
-    /// If the event is the second of a data race: the process of the first. The event failed
-    /// because of the last step of that process before it, and nothing orders these two steps.
+    /// If the event failed because it is the second step of a data race: the process of the first
+    /// step. The first step is the last one of its process before this event, and nothing orders
+    /// the two.
     pub races_with: Option<ProcessId>,
     /// The strongest reason why the step may have to wait.
     pub wait: Wait,
@@ -167,12 +169,12 @@ impl Event {
     /// memory.
     #[inline(always)]
     pub fn touch(&mut self, process: ProcessId, number: u32, access: Access) {
-        // A plain event leaves the rest empty.
+        // In a plain event, these fields are empty already.
         if !self.plain {
             self.clear_rare();
         }
         self.clear_frequent(process, number);
-        // Most lists hold one access already.
+        // Usually both lists contain one access already.
         if let ([claimed], [touched]) = (&mut self.claims[..], &mut self.touched[..]) {
             *claimed = access;
             *touched = access;
@@ -190,7 +192,7 @@ impl Event {
     }
 
     /// Whether the event only reads or writes one cell. Then its only claim is that access. It does
-    /// not wait, chooses nothing, starts no process, and waits for the end of none.
+    /// not wait, chooses nothing, starts no process, and no event enables it.
     ///
     /// ```
     /// use mazurka_core::{Access, Event, ProcessId, Wait};
@@ -243,8 +245,9 @@ impl Event {
     }
 }
 
-/// Whether two events of one run may not be swapped: Definition 9 of the guarded-command
-/// paper, over claimed accesses, with locks, joins and invariants (which are cells of their own).
+/// Whether two events of one run may not be swapped: Definition 9 of the guarded-command paper,
+/// over claimed accesses. Locks and invariants have cells of their own; starting, joining and
+/// enabling order events without a cell.
 pub fn dependent(one: &Event, other: &Event) -> bool {
     let conflict = |a: &Event, b: &Event| {
         let mut pairs = a

@@ -2,13 +2,14 @@
 //!
 //! In runs of up to [`BITSET_EVENTS`] events, each event stores the set of all its predecessors as
 //! bits over positions: a test reads one bit, and race analysis needs sets. Longer runs use vector
-//! clocks, whose size depends on the number of processes instead.
+//! clocks, whose size depends on the number of processes instead of the length.
 
 use smallvec::SmallVec;
 
 use crate::{Event, immediate_predecessors};
 
-/// For longer runs, n² bits take more memory than n clocks of a usual number of processes.
+/// The greatest length of a run for which predecessors are stored as bits. For longer runs, n² bits
+/// take more memory than n vector clocks of a usual number of processes.
 const BITSET_EVENTS: usize = 4096;
 
 /// The happens-before relation of a run.

@@ -26,7 +26,7 @@ pub enum MemoryOrder {
     Release,
     /// Acquires and releases.
     AcqRel,
-    /// Acquires and releases, and is in one total order with all others of this kind.
+    /// Acquires and releases. There is one total order of all accesses and fences with this order.
     SeqCst,
 }
 
@@ -58,8 +58,8 @@ impl MemoryOrder {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 
-    /// Returns the order of a compare-exchange that fails, if the program gives only one order,
-    /// this one, which is that of its success.
+    /// Returns the order that a compare-exchange has if it fails and the program gives only the
+    /// order of its success, which is `self`.
     pub fn of_failure(self) -> Self {
         match self {
             Self::AcqRel => Self::Acquire,
@@ -164,7 +164,7 @@ pub trait WeakMemory: Execution {
     /// Returns the value of a cell.
     fn value(&self, cell: u32) -> i64;
 
-    /// Makes a step that will be taken back, so that it does not count for coverage.
+    /// Makes a step that the caller will undo. It does not count for coverage.
     fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
         self.step(process, &[])
     }

@@ -1,13 +1,12 @@
 //! Finds the missing synchronisation between two accesses that race.
 //!
 //! After the first access, its thread can make the access visible by writing an atomic location
-//! (here a *place*) that another thread reads; that thread can pass it on in the same way, and so
-//! on. This is a chain of *links*; a link consists of a write and a read of that write. If a chain
-//! reaches the thread of the second access, the missing synchronisation is at those links that do
-//! not synchronise: the write does not release, or the read does not acquire. A fence can take the
-//! part of a release or an acquire, and an update of another thread continues the release sequence
-//! that it reads from. If there is no chain, the locks held at the two accesses are more
-//! informative.
+//! (here a *place*) that another thread reads. The reading thread can do the same for a third
+//! thread, and so on. This is a chain of *links*: each link is a write and a read of that write. If
+//! a chain reaches the thread of the second access, synchronisation is missing at the links whose
+//! write does not release or whose read does not acquire. A fence can take the part of a release or
+//! an acquire, and an update of another thread continues the release sequence that it reads from.
+//! If there is no chain, the locks held at the two accesses are more informative.
 
 use std::collections::BTreeMap;
 
@@ -141,14 +140,14 @@ impl Missing {
     }
 }
 
-/// How a thread was reached.
+/// How the search for a chain reached a thread.
 #[derive(Clone, Copy)]
 struct ReachedThread {
-    /// The previous thread of the chain, and the steps of the write and the read of the link
-    /// between the two; the inner `None` if the previous thread directly orders this one. The outer
-    /// `None` for the first thread.
+    /// The previous thread of the chain, and the link between the two threads: the steps of its
+    /// write and of its read, or `None` if a step of the previous thread directly orders this one,
+    /// such as a spawn. For the first thread, the whole field is `None`.
     from: Option<(u32, Option<(usize, usize)>)>,
-    /// The step at which it was reached.
+    /// The step at which it was reached. From here on, the thread can make the access visible.
     at: usize,
 }
 
@@ -168,9 +167,9 @@ pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Mi
     }
 }
 
-/// Returns the links of a chain, the last one first. Each is three steps: the one from which on the
-/// thread of the write can make the access visible, the write, and the read. The list is empty if
-/// no chain reaches the second thread.
+/// Returns the links of a chain, the last one first; empty if no chain reaches the second thread. A
+/// link is three steps: the step from which on the writing thread can make the access visible, the
+/// write, and the read.
 fn chain(
     steps: &[SyncStep],
     (first, position): (u32, usize),

@@ -113,7 +113,8 @@ impl ProcessNames {
         Ok(Schedule(steps.concat()))
     }
 
-    /// Reads one process: numbers, or a name, after which numbers of children may follow.
+    /// Reads one process, given by its numbers, or by a name and the numbers of its descendants:
+    /// `1.0`, `server.0`.
     pub fn read(&self, text: &str) -> Result<ProcessPath, ParseProcessError> {
         let letter = text.chars().next().filter(|c| !c.is_ascii_digit());
         if letter.is_none() || self.roots.iter().all(Option::is_none) {

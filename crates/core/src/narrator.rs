@@ -74,24 +74,25 @@ pub trait Narrator: Execution {
         Vec::new()
     }
 
-    /// Returns the locals of a process that can still matter, with their values. Locals of a
+    /// Returns the locals of a process that later steps may read, with their values. Locals of a
     /// procedure that the process is in are prefixed with the name of the procedure: `push.i`.
     fn locals_of(&self, _process: ProcessId) -> Vec<Binding> {
         Vec::new()
     }
 
-    /// Returns the line where a process rests; `None` if it has ended or was halted.
+    /// Returns the line where the next step of a process begins; `None` if the process has ended or
+    /// was halted.
     fn line_of(&self, _process: ProcessId) -> Option<usize> {
         None
     }
 
-    /// Returns a number that identifies the place where a process rests.
+    /// Returns a number that identifies the place where the next step of a process begins.
     fn site_of(&self, _process: ProcessId) -> u32 {
         0
     }
 
-    /// Returns the place that such a number identifies, with the source text of the step from
-    /// there.
+    /// Returns the place that a number from [`site_of`](Self::site_of) identifies. Its text is the
+    /// source text of the step that starts there.
     fn site(&self, _site: u32) -> Place {
         Place {
             line: 0,
@@ -175,8 +176,8 @@ pub trait Narrator: Execution {
         }
     }
 
-    /// Returns the record of the current run, which follows this schedule and whose steps have been
-    /// described.
+    /// Returns the record of the current run: it has followed `schedule`, and `steps` describes its
+    /// steps.
     fn told(&self, schedule: &Schedule, steps: Vec<Step>) -> Run {
         Run {
             schedule: schedule.to_string(),
@@ -286,9 +287,9 @@ pub struct ReplayError {
 pub enum ReplayReason {
     /// There is no process of that name at that point.
     NoSuchProcess,
-    /// It has ended, failed or must wait.
+    /// The process has ended, has failed, or must wait.
     NotReady(Status),
-    /// Its `choose` cannot have that outcome.
+    /// A `choose` of the step cannot have the given outcome.
     NoSuchOutcome,
     /// The step chooses only this many values, but more are given.
     TooManyOutcomes(usize),

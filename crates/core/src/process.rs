@@ -1,8 +1,8 @@
 //! Names of processes, which are the same in all equivalent executions.
 //!
-//! The name of a process ([`ProcessPath`]) says of which process it is which child: `0.1` is the
-//! second child of process 0. Within one exploration, a process is represented by a number
-//! ([`ProcessId`]), and a [`ProcessTable`] has the name for each number.
+//! The name of a process ([`ProcessPath`]) is the name of its parent and its index among the
+//! parent's children: `0.1` is the second child of process 0. Within one exploration, a process is
+//! represented by a number ([`ProcessId`]), and a [`ProcessTable`] has the name for each number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,7 +44,7 @@ impl ProcessPath {
         Self(SmallVec::from_slice(&[k]))
     }
 
-    /// Returns its numbers: that of the initial process, then that of each child.
+    /// Returns its numbers: the number of the initial process, then the index of each child.
     pub fn parts(&self) -> &[u32] {
         &self.0
     }
@@ -95,7 +95,7 @@ impl FromStr for ProcessPath {
     }
 }
 
-/// The processes met so far in an exploration, numbered in the order of discovery.
+/// The processes that an exploration has discovered so far, numbered in the order of discovery.
 ///
 /// ```
 /// use mazurka_core::{ProcessId, ProcessTable};
@@ -163,7 +163,7 @@ impl ProcessTable {
         id
     }
 
-    /// Returns the `k`-th child of a process, if it has been met.
+    /// Returns the `k`-th child of a process, if it has been discovered.
     pub fn known_child(&self, parent: ProcessId, k: u32) -> Option<ProcessId> {
         *self.children[parent.index()].get(k as usize)?
     }
@@ -178,12 +178,12 @@ impl ProcessTable {
         }
     }
 
-    /// Returns the number of processes met.
+    /// Returns the number of discovered processes.
     pub fn len(&self) -> usize {
         self.paths.len()
     }
 
-    /// Whether no process has been met.
+    /// Whether no process has been discovered.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
@@ -198,7 +198,7 @@ impl ProcessTable {
         self.names[process.index()]
     }
 
-    /// Returns the process of that name, if it has been met.
+    /// Returns the process of that name, if it has been discovered.
     pub fn find(&self, path: &ProcessPath) -> Option<ProcessId> {
         self.in_order
             .binary_search_by(|p| self.paths[p.index()].cmp(path))

@@ -1,8 +1,9 @@
 //! The interface of programs: required and optional methods.
 //!
-//! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each has a default
-//! that is always safe. A program whose states can be stored is also [`Semantics`]. Two special
-//! kinds of it are [`Labelled`] and [`Symbolic`].
+//! Every program is an [`Execution`]. Its [`Promises`] let engines explore less; each promise has a
+//! default that is always safe. A program whose states can be stored is also [`Semantics`]. A
+//! [`Labelled`] program reports the branches of its steps, and a state of a [`Symbolic`] program
+//! represents many states.
 
 use std::hash::Hash;
 
@@ -74,11 +75,12 @@ pub trait Promises {
     }
 
     /// Whether the process, or one that it may still start, may ever interfere with a step that has
-    /// these [claims](Execution::interference_claims). To interfere with a step that is possible
-    /// now means to prevent that it can be made first. To interfere with a step whose process
-    /// `waits` means to make the step possible. The result may be an over-approximation, never an
-    /// under-approximation. If a possible step releases a lock, steps that take or release the lock
-    /// do not interfere with it: see [`Access::delays`].
+    /// these [claims](Execution::interference_claims). A process interferes with a step that is
+    /// possible now if one of its later steps must not be swapped with that step. It interferes
+    /// with a step whose process waits (`waits`) if one of its later steps may make that step
+    /// possible. The result may be an over-approximation, never an under-approximation. If a
+    /// possible step releases a lock, steps that take or release the lock do not interfere with it:
+    /// see [`Access::delays`].
     fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
         let mut future = Claims::new();
         self.future(process, &mut future);
@@ -94,7 +96,7 @@ pub trait Promises {
         })
     }
 
-    /// Whether the next step of a process may close a cycle of states, or may meet a false
+    /// Whether the next step of a process may close a cycle of states, or may reach a false
     /// `assume`. In both cases an engine that makes only this step may postpone the steps of other
     /// processes forever.
     fn may_put_off(&self, _process: ProcessId) -> bool {
@@ -109,7 +111,7 @@ pub trait Promises {
 /// with [`back_to`](Execution::back_to). A program may implement going back by an undo log, by
 /// copies or by running again. Equal schedules with equal outcomes always give equal events.
 pub trait Execution: Promises {
-    /// Returns the processes met so far in any execution.
+    /// Returns the processes that any execution has discovered so far.
     fn processes(&self) -> &ProcessTable;
 
     /// Returns what a process can do now.
@@ -130,8 +132,8 @@ pub trait Execution: Promises {
     /// whether the process waits. Replaces the content of `into`.
     ///
     /// A program may omit accesses that no other process can interfere with: a send writes the
-    /// number of waiting messages, as a receive does, but neither prevents the other. If it does
-    /// so, its [`Promises::interferes`] must expect these claims.
+    /// number of waiting messages, as a receive does, but neither prevents the other. If a program
+    /// omits accesses, its [`Promises::interferes`] must expect the shorter list.
     fn interference_claims(&self, process: ProcessId, _waits: bool, into: &mut Claims) {
         self.claims(process, into);
     }
@@ -272,8 +274,8 @@ pub trait Semantics: Execution {
     fn state(&self) -> Self::State;
 
     /// Returns the fingerprint of the current state. It does not depend on the order in which
-    /// processes were met, and may omit data that can no longer matter: states with one fingerprint
-    /// have the same future.
+    /// processes were discovered, and may omit data that can no longer matter: states with one
+    /// fingerprint have the same future.
     fn fingerprint(&self) -> Fingerprint;
 
     /// Returns the number of cells for [`cell`](Semantics::cell).
@@ -296,8 +298,8 @@ pub trait Semantics: Execution {
         self.fingerprint()
     }
 
-    /// Whether equal states always have equal sums. If not, [`covers`](Semantics::covers) may be
-    /// called for states whose sums differ.
+    /// Whether equal states always have equal sums of parts (see [`cell`](Semantics::cell)). If
+    /// not, [`covers`](Semantics::covers) may be called for states whose sums differ.
     fn sums_say_all(&self) -> bool {
         true
     }

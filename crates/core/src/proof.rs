@@ -34,9 +34,9 @@ pub struct Proof {
     pub statements: BTreeMap<String, String>,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
-    /// The questions about the initial state that the formula itself asks, outside its boxes.
+    /// The questions about the initial state, from the parts of the formula outside its boxes.
     pub leaves: Vec<LeafRecord>,
-    /// The goals that the boxes of the formula become, as indices into `goals`.
+    /// The goals of the boxes of the formula, as indices into `goals`.
     pub roots: Vec<usize>,
     /// The goals. Those of the formula's boxes come first.
     pub goals: Vec<GoalRecord>,
@@ -160,7 +160,7 @@ pub enum RuleRecord {
     },
     /// Every thread makes a step.
     Schedule {
-        /// One for each thread.
+        /// The step of each thread.
         steps: Vec<StepRecord>,
         /// The question whether some process can continue, if it was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -352,13 +352,12 @@ pub enum GoalStatus {
 /// One goal and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoalOutcome {
-    /// The goal as it was given, or what the file states.
+    /// The goal as it was given, or the specification in the file.
     pub goal: String,
     /// Its status.
     pub status: GoalStatus,
-    /// True if it was also proved that no state of the program deadlocks, and false if there is a
-    /// deadlock. Null if this was not asked or not decided, or if the goal is not about all runs of
-    /// the program.
+    /// Whether the program is free of deadlocks; `None` if this was not asked or not decided, or if
+    /// the goal is not about all runs of the program.
     pub deadlock_free: Option<bool>,
     /// Number of applications of SCHEDULE.
     pub schedules: u64,
@@ -378,7 +377,8 @@ pub struct GoalOutcome {
     /// position. Then there is no proof to check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_execution: bool,
-    /// Whether it is false at these values without any run, because the part that fails has no box.
+    /// Whether the goal is false for `values` without any run, because the false part of the
+    /// formula contains no box.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
 }

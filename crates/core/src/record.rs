@@ -69,7 +69,7 @@ pub struct Record {
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// How executions were drawn, and how much of the traces they cover, if they were drawn.
+    /// If executions were drawn at random: the method, and the share of the traces that they cover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<SampleRecord>,
     /// Wall-clock time of the search.
@@ -127,13 +127,13 @@ pub struct ReversedPair {
 pub struct KindsRecord {
     /// The kinds that count: finding one of them is a violation.
     pub counted: Vec<Kind>,
-    /// Those of the counted kinds that were neither found nor excluded.
+    /// The counted kinds that were neither found nor excluded.
     pub open: Vec<Kind>,
     /// Whether a failure that does not count has halted a process. Then the later steps of that
     /// process are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
-    /// Kinds that do not count but were met.
+    /// Kinds of violations that were found, but do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub met: Vec<Kind>,
 }
@@ -148,7 +148,7 @@ impl KindsRecord {
 /// The questions to a solver, and the sources of the answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SolverRecord {
-    /// Questions: can these conditions hold together?
+    /// Number of queries. A query asks whether some conditions can hold together.
     pub queries: u64,
     /// Queries that an earlier model answered.
     pub reused: u64,
@@ -469,8 +469,8 @@ pub struct MemoryStep {
     /// The step whose write it reads; 0 for the initial value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_from: Option<usize>,
-    /// The earlier steps whose writes to the same place are newer than the write that it reads, or
-    /// than its own write.
+    /// The steps that come earlier in the run, but whose writes to the same place come after the
+    /// write that this step reads, or after its own write, in the order of the writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<usize>,
 }
@@ -620,11 +620,12 @@ pub struct Permutations {
     pub candidates: u64,
     /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Candidates that are equivalent to one met before.
+    /// Candidates that are equivalent to an earlier candidate.
     pub duplicates: u64,
     /// Permutations that the program can follow to an end, one of each trace.
     pub executable: u64,
-    /// Permutations after which a process can continue that waits at the end of the recorded run.
+    /// Permutations after which some process can continue, although it waits at the end of the
+    /// recorded run.
     pub open: u64,
     /// Prefixes of permutations where no process can continue.
     pub stuck: u64,
@@ -647,7 +648,7 @@ pub struct PaperPermutations {
     pub candidates: u64,
     /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Candidates whose printed form was met before.
+    /// Candidates with the printed form of an earlier candidate.
     pub duplicates: u64,
     /// The printed forms of executable permutations.
     pub executable: u64,

@@ -43,7 +43,7 @@ pub struct Standing {
     pub line: Option<usize>,
     /// The obstacle that it waits for, if it waits.
     pub waiting: Option<Waiting>,
-    /// The locals of the process that can still matter.
+    /// The locals of the process that later steps may read.
     pub locals: Vec<Binding>,
 }
 

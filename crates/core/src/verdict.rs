@@ -80,8 +80,8 @@ pub enum Bound {
     MemoryLimit(u64),
     /// An `int` that does not fit into the 64 bits in which the machine computes.
     IntRange,
-    /// The program makes claims about final states, and final states that no test has met were not
-    /// examined.
+    /// Properties of final states were checked only in the final states that the tests have
+    /// reached.
     FinalStates,
     /// `int` was decided only for values that fit into this many bits.
     IntWithin(u8),
@@ -89,7 +89,8 @@ pub enum Bound {
     Undecided,
     /// Rounds of a loop without an invariant, in a proof.
     Unfold(u64),
-    /// Data races ended executions, but failures do not count.
+    /// Data races ended executions early, and failures (such as data races) do not count for the
+    /// verdict.
     DataRaces,
     /// Stopped by the user.
     Interrupted,
@@ -99,14 +100,15 @@ pub enum Bound {
     Sampled(u64),
     /// The program states temporal properties, but the engine cannot decide them.
     Temporal,
-    /// The program states what must be reachable, but the command does not check it.
+    /// The program has `cover` statements, but the command does not check them.
     Covers,
-    /// The program states what it refines, but the command does not check it.
+    /// The program refines another one, but the command does not check that.
     Refinement,
     /// Durations were explored only at some of their possible times. At other times the program may
     /// behave differently.
     Times,
-    /// States were stored as bits, and one was missed with this probability, in 10⁻⁹.
+    /// States were stored as bits, and with this probability, in units of 10⁻⁹, the search has
+    /// missed a state.
     Bitstate(u64),
 }
 
@@ -146,7 +148,7 @@ impl fmt::Display for Bound {
             Bound::Times => f.write_str("durations were not explored at all times in their range"),
             Bound::Bitstate(billionths) => write!(
                 f,
-                "--bitstate keeps states as bits: some was missed with a probability of {:.1e}",
+                "--bitstate keeps states as bits: a state was missed with a probability of {:.1e}",
                 billionths as f64 / 1e9
             ),
             Bound::Sampled(1) => f.write_str("only one execution was drawn at random"),
@@ -188,16 +190,16 @@ pub struct Counts {
     pub events: u64,
     /// Transitions executed, replays included.
     pub steps: u64,
-    /// Distinct states, if the engine merges equal ones. Other commands write other data about
-    /// states under the same key, which is ignored when a record is read.
+    /// Distinct states, if the engine merges equal ones. Other commands write other data under the
+    /// same key; reading a record ignores such data.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "number_if_any"
     )]
     pub states: Option<u64>,
-    /// The number of represented states, if states that differ only in the places of
-    /// interchangeable processes count as one. If there are more, the greatest number of the type.
+    /// If states that differ only by a permutation of interchangeable processes count as one: the
+    /// number of states that they represent, at most `u64::MAX`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permuted_states: Option<u64>,
     /// The greatest number of states stored at any time, if the engine stores only some of them.
@@ -289,7 +291,7 @@ impl fmt::Display for Fairness {
     }
 }
 
-/// A kind of violation; they are ordered by severity, the gravest first.
+/// A kind of violation. Kinds are ordered by severity, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -412,7 +414,7 @@ impl Kinds {
         Kinds(self.0 | 1 << kind as u8)
     }
 
-    /// Returns the kinds that are in one of the sets.
+    /// Returns the kinds that are in at least one of the two sets.
     #[must_use]
     pub const fn or(self, others: Kinds) -> Self {
         Kinds(self.0 | others.0)

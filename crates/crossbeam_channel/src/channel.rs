@@ -35,7 +35,7 @@ impl Side {
     }
 }
 
-/// What was reserved for an operation when `select` chose it. The operation is completed later.
+/// The reservation for an operation that `select` has chosen. The operation is completed later.
 pub(crate) enum Reserved<T> {
     /// A received message.
     Message(Result<T, RecvError>),
@@ -56,9 +56,9 @@ pub(crate) enum Attempt<T> {
     Done(Reserved<T>),
 }
 
-/// Like [`Attempt`], but the channel keeps what was reserved.
+/// Like [`Attempt`], but without the reservation, which the channel keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tried {
+pub(crate) enum AttemptStatus {
     Waits,
     Declined,
     Done,
@@ -85,7 +85,7 @@ pub(crate) struct Channel<T> {
     source: Source,
     /// The state of the ticks, if this channel was made by `tick`.
     ticks: Option<Ticks<T>>,
-    /// What is reserved for selected operations, by the ticket that identifies the operation. Only
+    /// The reservations for selected operations, by the ticket that identifies the operation. Only
     /// one thread uses a ticket, so this is not a shared object of the model.
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
 }
@@ -108,9 +108,9 @@ const FREE_TICKS: u32 = 2;
 /// A channel as a selecting thread sees it, whatever the type of its messages.
 pub(crate) trait Selectable {
     /// Tries a receive, or the first half of a send, which reserves what the second half needs. The
-    /// channel keeps what was received or reserved under `ticket`. If the operation is possible,
-    /// `wanted` decides whether it is made.
-    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
+    /// channel keeps the received message or the reservation under `ticket`. If the operation is
+    /// possible, `wanted` decides whether it is made.
+    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> AttemptStatus;
     /// Enlists the thread, unless the operation may be possible now. Returns whether the thread is
     /// enlisted.
     fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
@@ -121,9 +121,9 @@ pub(crate) trait Selectable {
     /// Enlists a thread that waits until the operation is possible but does not make it, unless the
     /// operation is possible now. Returns whether the thread is enlisted.
     fn observe(&self, side: Side, watcher: Watcher) -> bool;
-    /// Removes such a thread from the list.
+    /// Removes a thread from the list that [`observe`](Self::observe) has added.
     fn unobserve(&self, side: Side, wait: &Arc<Wait>);
-    /// Drops what is reserved.
+    /// Drops the reservation of a ticket.
     fn forget(&self, ticket: u64);
     /// Called after the operation has claimed the thread: makes the operation if it has not been
     /// made. Returns whether it was possible.
@@ -153,7 +153,7 @@ impl<T> Channel<T> {
         let mut all = self
             .reserved
             .lock()
-            .expect("no code of users runs under it");
+            .expect("no user code runs under this lock, so it is not poisoned");
         all.insert(ticket, reserved);
     }
 
@@ -161,7 +161,7 @@ impl<T> Channel<T> {
         let mut all = self
             .reserved
             .lock()
-            .expect("no code of users runs under it");
+            .expect("no user code runs under this lock, so it is not poisoned");
         all.remove(&ticket)
     }
 
@@ -208,8 +208,8 @@ impl<T> Channel<T> {
     }
 
     /// If the next tick is a late one, makes the summary say that late ticks came only when no
-    /// other thread could make a step: the thread that looks for a message now could otherwise have
-    /// received the tick.
+    /// other thread could make a step. Without this restriction, the thread that now looks for a
+    /// message might receive that tick.
     fn record_late_ticks(&self) {
         if let Some(ticks) = &self.ticks
             && ticks.timers.load(Ordering::Relaxed) > FREE_TICKS
@@ -242,18 +242,18 @@ fn next_tick<T>(channel: &Arc<Channel<T>>) {
 
 impl<T> Selectable for Channel<T> {
     #[track_caller]
-    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried {
+    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> AttemptStatus {
         self.record_late_ticks();
         let attempt = match &self.flavor {
             Flavor::Buffered(channel) => channel.attempt(side, wanted),
             Flavor::Rendezvous(channel) => channel.attempt(side, wanted),
         };
         match attempt {
-            Attempt::Waits => Tried::Waits,
-            Attempt::Declined => Tried::Declined,
+            Attempt::Waits => AttemptStatus::Waits,
+            Attempt::Declined => AttemptStatus::Declined,
             Attempt::Done(reserved) => {
                 self.reserve(ticket, reserved);
-                Tried::Done
+                AttemptStatus::Done
             }
         }
     }
@@ -315,7 +315,7 @@ impl<T> Selectable for Channel<T> {
         match &self.flavor {
             // A buffered channel only wakes a selecting thread and reserves nothing for it, so it
             // is tried now.
-            Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == Tried::Done,
+            Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == AttemptStatus::Done,
             Flavor::Rendezvous(_) => true,
         }
     }
@@ -502,7 +502,9 @@ impl<T> Sender<T> {
         }
         let message = std::cell::Cell::new(Some(msg));
         let sent = facade::until_timeout("send_timeout", timeout, || {
-            let msg = message.take().expect("it comes back if it is not sent");
+            let msg = message
+                .take()
+                .expect("a failed attempt returns the message");
             match self.try_send(msg) {
                 Ok(()) => Some(Ok(())),
                 Err(TrySendError::Disconnected(msg)) => Some(Err(msg)),
@@ -534,7 +536,8 @@ impl<T> Receiver<T> {
         &self.0.0
     }
 
-    /// Starts the timer of the next tick, if the channel ticks and one was received.
+    /// If the channel ticks and the result is a tick, starts the timer of the next tick. Returns
+    /// the result.
     #[track_caller]
     fn received<E>(&self, result: Result<T, E>) -> Result<T, E> {
         if result.is_ok() {

@@ -80,7 +80,7 @@ macro_rules! of_sending {
                 }
             }
 
-            /// Whether the error is the other one, not `Disconnected`.
+            #[doc = concat!("Whether the error is `", stringify!($other), "`.")]
             pub fn $is_other(&self) -> bool {
                 matches!(self, Self::$other(_))
             }
@@ -130,7 +130,7 @@ of_sending!(
 macro_rules! of_receiving {
     ($name:ident, $other:ident, $is_other:ident, $words:literal) => {
         impl $name {
-            /// Whether the error is the other one, not `Disconnected`.
+            #[doc = concat!("Whether the error is `", stringify!($other), "`.")]
             pub fn $is_other(&self) -> bool {
                 matches!(self, Self::$other)
             }

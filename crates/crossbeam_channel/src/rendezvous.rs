@@ -62,7 +62,7 @@ enum Content<T> {
     Empty,
     Full(T),
     Taken,
-    /// The other side is gone. The message, if it was already in the packet.
+    /// The other side is gone. Contains the message, if it was already in the packet.
     Gone(Option<T>),
 }
 
@@ -348,7 +348,7 @@ impl<T> Rendezvous<T> {
         waits
     }
 
-    /// Removes such a thread from the list of this side.
+    /// Removes a thread from the list of this side that [`observe`](Self::observe) has added.
     #[track_caller]
     pub fn unobserve(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();

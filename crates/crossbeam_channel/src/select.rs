@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_rt::{choose, facade};
 
-use crate::channel::{Receiver, Selectable, Sender, Side, Tried};
+use crate::channel::{AttemptStatus, Receiver, Selectable, Sender, Side};
 use crate::error::{
     ReadyTimeoutError, RecvError, SelectTimeoutError, SendError, TryReadyError, TrySelectError,
 };
@@ -72,7 +72,7 @@ fn ticket() -> u64 {
 
 impl Operation<'_> {
     #[track_caller]
-    fn attempt(&self, wanted: &mut dyn FnMut() -> bool) -> Tried {
+    fn attempt(&self, wanted: &mut dyn FnMut() -> bool) -> AttemptStatus {
         self.channel.attempt(self.side, self.ticket, wanted)
     }
 
@@ -151,16 +151,16 @@ impl<'a> Select<'a> {
         for (at, operation) in self.operations.iter().enumerate() {
             let sure = self.biased || at + 1 == self.operations.len();
             match operation.attempt(&mut || sure || choose([true, false])) {
-                Tried::Done => return Some(operation.into()),
-                Tried::Declined => declined = true,
-                Tried::Waits => {}
+                AttemptStatus::Done => return Some(operation.into()),
+                AttemptStatus::Declined => declined = true,
+                AttemptStatus::Waits => {}
             }
         }
         if !declined {
             return None;
         }
         let mut again = self.operations.iter();
-        let done = again.find(|operation| operation.attempt(&mut || true) == Tried::Done);
+        let done = again.find(|operation| operation.attempt(&mut || true) == AttemptStatus::Done);
         done.map(Into::into)
     }
 
@@ -232,7 +232,7 @@ impl<'a> Select<'a> {
     /// Tries each operation once, in any order.
     #[track_caller]
     fn try_once(&self) -> Option<SelectedOperation<'a>> {
-        self.find_once(|operation| operation.attempt(&mut || true) == Tried::Done)
+        self.find_once(|operation| operation.attempt(&mut || true) == AttemptStatus::Done)
             .map(Into::into)
     }
 

@@ -84,7 +84,7 @@ impl Wait {
 }
 
 /// An entry in the list of a channel: a thread that waits for several operations, and the index of
-/// the one on this channel.
+/// the operation on this channel.
 pub(crate) struct Watcher {
     pub wait: Arc<Wait>,
     pub operation: usize,

@@ -1,5 +1,5 @@
-//! The common parts of guards: `lock` is the lock, `held` the guard of `mazurka-rt`, which is
-//! `None` only while the lock is released for a moment.
+//! The common methods of guards. In a guard, the field `lock` is the lock, and `held` is the guard
+//! of `mazurka-rt`. `held` is `None` only while `unlocked` has released the lock for a moment.
 
 macro_rules! guard {
     ($guard:ident, $take:ident) => {

@@ -54,8 +54,8 @@ pub use rwlock::{
     RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, const_rwlock,
 };
 
-/// A mutex that goes to the thread that has waited longest. Every order of the waiting threads is
-/// explored, so this is only another name of [`Mutex`].
+/// A mutex that waiting threads take in the order of their requests. Every order of the waiting
+/// threads is explored, so this is only another name of [`Mutex`].
 pub type FairMutex<T> = Mutex<T>;
 
 /// The guard of a [`FairMutex`].

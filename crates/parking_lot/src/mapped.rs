@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Any guard, which is only kept and dropped.
+/// A guard of any type, which is stored only to be dropped.
 trait Guard {}
 impl<G: ?Sized> Guard for G {}
 
@@ -30,9 +30,9 @@ macro_rules! mapped {
             }
 
             fn lent(&$($mutable)? self) -> &$($mutable)? T {
-                // SAFETY: the data lies in the lock, which is borrowed for 'a and kept by `whole`;
-                // the pointer was made from a reference that the guard of the whole lent, and only
-                // this guard uses it since.
+                // SAFETY: the data is in the lock, which is borrowed for 'a, and `whole` holds the
+                // lock. The pointer was made from a reference that the guard of the whole data
+                // gave, and since then only this guard uses it.
                 #[allow(unsafe_code)]
                 unsafe { &$($mutable)? *self.part }
             }

@@ -144,7 +144,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    /// Evaluates a condition on the data, which is assumed not to change it.
+    /// Evaluates a condition on the data. The condition is assumed not to change the data.
     pub(crate) fn evaluate(&mut self, condition: &mut impl FnMut(&mut T) -> bool) -> bool {
         facade::peek(
             self.held.as_mut().expect("the guard holds the lock"),

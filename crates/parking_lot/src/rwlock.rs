@@ -59,10 +59,10 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 // SAFETY: a shared reference to a guard gives only shared access to the data.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
-// SAFETY: the same.
+// SAFETY: as for `RwLockReadGuard`.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for RwLockUpgradableReadGuard<'_, T> {}
-// SAFETY: the same.
+// SAFETY: as for `RwLockReadGuard`.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 

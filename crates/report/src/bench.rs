@@ -112,7 +112,7 @@ fn peers(row: &Measured) -> String {
     row.peers.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns why a measurement does not count, if it does not.
+/// Returns the reason why a measurement does not count; `None` if it counts.
 fn note(row: &Measured) -> Option<String> {
     match (row.agrees(), row.bounds.first()) {
         (false, _) => Some("WRONG".to_owned()),

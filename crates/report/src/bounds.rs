@@ -1,5 +1,5 @@
-//! The bounds of a search, which are the limits that it hit: what each is called, and what the user
-//! can do about it, such as raising a flag or trying another engine.
+//! The names of the bounds of a search, which are the limits that it hit, and advice on each: what
+//! the user can do, such as raising a flag or trying another engine.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub fn advice(bound: &Bound) -> &'static str {
     }
 }
 
-/// Returns the same as [`advice`], but fitting the command, the engine and the language of this
+/// Returns the [`advice`] on a bound, adapted to the command, the engine and the language of this
 /// search.
 pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     // Only `stateful` recognises that a run returns to a state, and it has no limit on depth.
@@ -93,7 +93,7 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
              waits has no last round, so bound the rounds, or use `__VERIFIER_assume` instead of the \
              loop"
         }
-        // Other languages do not have such loops.
+        // Only `.maz` has bounded loops.
         Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or make the infinite loop end",
         _ => advice(bound),
     };

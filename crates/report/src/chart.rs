@@ -274,7 +274,7 @@ pub fn chart(record: &Record, run: &Run) -> Option<String> {
     Some(text)
 }
 
-/// Writes into a line.
+/// Writes words into a line of characters, from the column `start` on.
 fn put(letters: &mut [char], start: usize, words: &str) {
     for (at, letter) in words.chars().enumerate() {
         if let Some(place) = letters.get_mut(start + at) {
@@ -407,7 +407,7 @@ fn bar(x: f64, start: f64, end: f64, fill: &str) -> String {
     )
 }
 
-/// Returns the arrow of a message, or to a new object.
+/// Returns the arrow of a message or, dashed, the arrow to a new object.
 fn arrow(from: f64, to: f64, y: f64, new: bool) -> String {
     let dashes = if new { " stroke-dasharray=\"4 3\"" } else { "" };
     let end = "marker-end=\"url(#head)\"";

@@ -8,8 +8,8 @@ use crate::events::line_of;
 /// Limit on the branches that are listed.
 const MOST: usize = 10;
 
-/// Returns how many sides of branches the tests in a folder take, and lists those that they do not
-/// take.
+/// Returns a text that says how many sides of branches the tests in a folder take, and lists the
+/// other sides.
 pub fn coverage(tests: u64, coverage: &Coverage, folder: &str) -> String {
     let branches = &coverage.branches;
     let taken = |branch: &Branch| usize::from(branch.held) + usize::from(branch.failed);

@@ -21,10 +21,10 @@
 //! | [`compared`] | the answer of `compare`, and a run that shows the difference |
 //! | [`repaired`] | the answer of `repair`: changes of the program |
 //! | [`conditioned`] | the answer of `condition`, and runs that show it |
-//! | [`reached`] | the answer of `reach`, and the run that gets there |
+//! | [`reached`] | the answer of `reach`, and the run to the state |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
-//! | [`curves_svg`], [`reductions`] | the same under several reductions, as a picture or a table |
+//! | [`curves_svg`], [`reductions`] | the same number under several reductions |
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`html()`] | one file for a browser: verdict, figures, stepping, the record itself |

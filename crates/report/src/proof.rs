@@ -222,8 +222,8 @@ fn additions(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String)
 /// A goal in the tree of a proof.
 struct Branch {
     at: usize,
-    /// The step that leads to it, and the goal from which the step leads here; empty and `None` for
-    /// a root.
+    /// The step that leads to this goal; empty for a root. `from` is the goal where this step
+    /// starts; `None` for a root.
     step: String,
     from: Option<usize>,
     level: usize,
@@ -406,11 +406,11 @@ pub const MOST_GOALS: usize = 400;
 /// A line in the picture of a proof.
 #[derive(Clone, Copy)]
 enum ProofEdge<'a> {
-    /// From a goal to one that it was reduced to, with the name of the process if the rule was a
+    /// From a goal to a goal that it was reduced to, with the name of the process if the rule was a
     /// step.
     Reduced(Option<&'a str>),
     /// To an earlier goal that closes this one.
-    Elsewhere,
+    ClosedBy,
 }
 
 /// Returns a proof as a picture: the row of a goal is the number of steps that lead to it; lines to
@@ -457,7 +457,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             return;
         };
         let style = match kind {
-            ProofEdge::Elsewhere => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
+            ProofEdge::ClosedBy => "stroke=\"#95a5a6\" stroke-dasharray=\"4 3\"",
             ProofEdge::Reduced(_) => "stroke=\"#2c3e50\"",
         };
         text += &format!(
@@ -480,7 +480,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             line((goal.id, child), &step, ProofEdge::Reduced(process));
         }
         if let RuleRecord::Merge { to } | RuleRecord::Back { to, .. } = goal.rule {
-            line((goal.id, to), goal.rule.name(), ProofEdge::Elsewhere);
+            line((goal.id, to), goal.rule.name(), ProofEdge::ClosedBy);
         }
     }
     for (goal, (x, y)) in proof.goals.iter().zip(&place) {

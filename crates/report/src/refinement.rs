@@ -1,5 +1,5 @@
-//! The line of a report about the refinement that a program states, and how much was searched for
-//! it.
+//! The line of a report about the refinement that a program states: the answer, and the number of
+//! states that the search has compared.
 
 use mazurka_core::record::{Record, RefinementAnswer};
 

@@ -40,7 +40,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     }
 }
 
-/// Returns what remains of the behaviour after a change.
+/// Returns how many traces and final states a change leaves, in words.
 fn remains(repair: &Repaired<'_>) -> String {
     let traces = match (repair.after.0, repair.before.0) {
         (Some(after), Some(before)) => {

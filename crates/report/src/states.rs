@@ -20,11 +20,11 @@ const LABEL_WIDTH: usize = 40;
 /// Sizes, in pixels.
 const ROW: f64 = 46.0;
 const RADIUS: f64 = 6.0;
-/// How far a step that goes back bulges out.
+/// How far the line of a step that leads up bulges out to the right.
 const SWING: f64 = 26.0;
 const BAD: &str = "#c0392b";
 
-/// Returns a sentence about what is not drawn, if anything is left out.
+/// Returns a sentence on how many states are drawn; `None` if all are drawn.
 pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
     if !graph.states.iter().any(|state| state.cut) {
         return None;
@@ -181,7 +181,7 @@ impl<'a> GraphLayout<'a> {
         for (at, edge) in graph.edges.iter().enumerate() {
             layer.push(2 * graph.states[edge.from].depth + 1);
             let back = !goes_down(graph, edge);
-            // A step that goes back needs space to bulge out.
+            // The line of a step that leads up needs space to bulge out.
             widths.push(widest(&label(edge)) + 8.0 + if back { SWING } else { 0.0 });
             connections.push((edge.from, states + at));
             if !back {

@@ -10,7 +10,7 @@ use crate::{View, clip, counted, pad, witness};
 /// Limit on the length of values.
 const VALUES_WIDTH: usize = 240;
 
-/// What `step` shows after a command.
+/// The data that `step` shows after a command of the user.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepped<'a> {
     /// The run so far.
@@ -79,7 +79,7 @@ pub fn situation(now: &Situation, view: &View) -> String {
     text
 }
 
-/// `after 3 steps: x = 1`
+/// Returns a text such as `after 3 steps: x = 1`.
 fn headline(steps: usize, state: &str) -> String {
     let when = match steps {
         0 => "at the start".to_owned(),

@@ -162,7 +162,7 @@ fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
     rows
 }
 
-/// Whether a bound has left something unexplored, so that there may be more.
+/// Whether a bound has left something unexplored, so that the counts are only lower bounds.
 pub(crate) fn is_partial(record: &Record) -> bool {
     !record.scope.bounds.is_empty()
 }

@@ -125,8 +125,8 @@ fn a_violation_does_not_hide_the_bounds() {
     );
 }
 
-/// A search over all initial values may be complete with a violation although it has decided `int`
-/// only in part.
+/// A search over all initial values may be complete although it has decided `int` only for values
+/// of up to 32 bits. The headline must not say that such a search is exhaustive.
 #[test]
 fn the_headline_reports_that_a_part_was_left_out() {
     let view = View {
@@ -251,7 +251,8 @@ fn an_engine_that_merges_states_reports_their_number() {
     assert!(text.contains("\"states\": 54"), "{text}");
     let read: Record = serde_json::from_str(&text).expect("a record");
     assert_eq!(read.counts.states, Some(54));
-    // `symbolic` has an object there; such a record can still be read.
+    // In a record of `symbolic`, `states` is an object. Such a record can be read, without the
+    // object.
     let other = text.replace("\"states\": 54", "\"states\": {\"count\": 54}");
     let read: Record = serde_json::from_str(&other).expect("a record");
     assert_eq!(read.counts.states, None);

@@ -123,7 +123,8 @@ pub fn headline(record: &Record, view: &View) -> String {
 /// occur but do not count as violations.
 fn verified(record: &Record) -> String {
     let counts = &record.counts;
-    // Other findings are possible, because an infinite run is neither an execution nor discarded.
+    // Without an execution there may still be findings, because an infinite run is neither an
+    // execution nor discarded.
     let nothing = counts.failures == 0 && record.deterministic.is_none();
     if counts.executions == 0 && counts.discarded > 0 && nothing {
         return "every run is discarded by a false `assume`, so nothing can go wrong".to_owned();

@@ -161,8 +161,9 @@ fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
     text
 }
 
-/// Describes those steps from a position on that no interleaving has: a read that does not see the
-/// last write, or a write that comes before an earlier one in the modification order.
+/// Describes the steps, from a position on, that are impossible in an interleaving: a read that
+/// does not see the last write, or a write that precedes the write of an earlier step in the
+/// modification order.
 pub(crate) fn weak(run: &Run, from: usize) -> String {
     let mut text = String::new();
     for (at, step) in run.steps.iter().enumerate().skip(from) {

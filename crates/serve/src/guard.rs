@@ -75,7 +75,7 @@ impl Guard {
         self.token.as_deref()
     }
 
-    /// Returns why a request is refused, if it is.
+    /// Returns the status and the reason of a refusal; `None` if the request is accepted.
     fn refusal(&self, headers: &HeaderMap, uri: &Uri) -> Option<(StatusCode, &'static str)> {
         let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let host = text(header::HOST).unwrap_or("");
@@ -119,7 +119,7 @@ impl Guard {
     }
 }
 
-/// Whether both are equal. The time that this takes does not depend on where they differ, so it
+/// Whether both are equal. The running time does not depend on where they differ, so measuring it
 /// does not help to guess a token.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0

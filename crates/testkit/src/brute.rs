@@ -34,12 +34,12 @@ pub enum Visit {
     Enter,
     /// No process can make a step.
     Complete,
-    /// Before the last step is taken back.
+    /// Before the last step is undone.
     Leave,
 }
 
-/// Visits every state of every run, depth first; of several ready processes the first in the order
-/// of names runs first.
+/// Visits every state of every run, depth first. In each state, the ready processes run one after
+/// the other, in the order of their names.
 pub fn every_run<E: Execution>(
     program: &mut E,
     limit: Limit,
@@ -92,8 +92,8 @@ pub(crate) fn with_status<E: Execution>(program: &E, status: Status) -> Vec<Proc
     processes.filter(|&p| program.status(p) == status).collect()
 }
 
-/// Returns the values of choices that follow those of an event in lexicographic order; `None` if
-/// the event has the last ones.
+/// Returns the lexicographically next values for the choices of an event; `None` if the event has
+/// the last values.
 pub(crate) fn next_outcomes(event: &Event) -> Option<Vec<i64>> {
     let last = event.outcomes.iter().rposition(|o| o.value + 1 < o.end)?;
     let mut values: Vec<i64> = event.outcomes[..=last].iter().map(|o| o.value).collect();

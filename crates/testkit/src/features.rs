@@ -9,7 +9,7 @@ use crate::oracle::ast::{
 };
 use crate::oracle::parse;
 
-/// A feature of the language, or a shape that is easy to get wrong.
+/// A feature of the language, or a use of features that engines easily treat wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Feature {
@@ -409,7 +409,8 @@ impl Finder {
     }
 }
 
-/// For each pair of features: how many programs have both, and how many of those have a violation.
+/// For each pair of features: how many programs have both, and how many of these programs have a
+/// violation.
 ///
 /// ```
 /// use mazurka_testkit::features::{Feature, Pairs, features};

@@ -42,7 +42,7 @@ impl Default for Hunt {
 
 /// A program that an engine gets wrong.
 #[derive(Clone, Debug)]
-pub struct Catch {
+pub struct WrongProgram {
     /// Its seed.
     pub seed: u64,
     /// Number of programs that were tried, including this one.
@@ -56,7 +56,7 @@ pub struct Catch {
 }
 
 /// Tries an engine on random programs and shrinks the first that it gets wrong.
-pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<Catch> {
+pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<WrongProgram> {
     let try_out = |program: &Program| {
         let text = program.to_string();
         match compare(&text, hunt.limit, hunt.dependence, hunt.aspects, &engine) {
@@ -70,7 +70,7 @@ pub fn hunt(hunt: &Hunt, engine: impl Fn(&mut Machine) -> Summary) -> Option<Cat
         if try_out(&program).is_some() {
             let shrunk = shrink(program.clone(), |program| try_out(program).is_some());
             let difference = try_out(&shrunk).unwrap_or_default();
-            return Some(Catch {
+            return Some(WrongProgram {
                 seed,
                 after,
                 program,

@@ -40,7 +40,7 @@ pub use brute::{Exceeded, Limit, Visit, every_run, naive};
 pub use compare::{Aspect, Comparison, compare, disagreement, machine};
 pub use config::Config;
 pub use generate::generate;
-pub use hunt::{Catch, Hunt, assert_right, hunt};
+pub use hunt::{Hunt, WrongProgram, assert_right, hunt};
 pub use record::{Dependence, Recorder, Recording, Summary};
 pub use rng::Rng;
 pub use shrink::shrink;

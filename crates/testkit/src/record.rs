@@ -58,8 +58,8 @@ impl Dependence {
     }
 }
 
-/// Builds a [`Summary`] during an exploration, which must report every step, every step that is
-/// taken back, and every complete run.
+/// Builds a [`Summary`] during an exploration, which must report every step, every undone step, and
+/// every complete run.
 #[derive(Debug, Default)]
 pub struct Recorder {
     dependence: Dependence,
@@ -149,7 +149,7 @@ impl Recorder {
             .insert((self.hasher.event(last), mishap.site));
     }
 
-    /// Records that the last step is taken back.
+    /// Records that the last step is undone.
     pub fn pop(&mut self) {
         self.hasher.pop();
     }

@@ -128,7 +128,7 @@ fn start() -> Instant {
     *START.get_or_init(Instant::now)
 }
 
-/// Returns the present time; in a model, that of the clock of this thread.
+/// Returns the present time: in a model, the time of this thread's clock.
 pub(crate) fn now() -> Instant {
     if facade::in_model() {
         start() + current().map_or(Duration::ZERO, |context| context.now.get())
@@ -206,8 +206,9 @@ impl Context {
         }
     }
 
-    /// Records that the future yields. Returns false if the future has another waker than the loop
-    /// (for example, in a `FuturesUnordered`), so that this waker must be called.
+    /// Records that the future yields, if the loop polls it with its own waker. Returns false if
+    /// the future has another waker (for example, in a `FuturesUnordered`); then the caller must
+    /// call that waker.
     pub fn record_yield(&self, waker: &Waker, place: Place) -> bool {
         let direct = self.waker.will_wake(waker);
         if direct {
@@ -264,9 +265,9 @@ impl Context {
         }
     }
 
-    /// Whether a timer may have ended before this poll, although no wait of the loop was ended by
-    /// it. The timers of one thread end in the order of their deadlines, so the timer has not ended
-    /// while one with an earlier deadline is left.
+    /// Whether a timer may have ended before this poll without ending a wait of the loop. The
+    /// timers of one thread end in the order of their deadlines, so the timer has not ended while a
+    /// timer with an earlier deadline is left.
     pub fn may_have_ended(&self, timer: &Timer) -> bool {
         let timers = self.timers.borrow();
         let mut others = timers.iter().filter_map(|armed| armed.timer.upgrade());

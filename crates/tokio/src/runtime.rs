@@ -321,7 +321,7 @@ impl Handle {
         let context = Rc::new(Context::new(shared.clone(), None, children, waker));
         let mut future = pin!(future);
         // While no thread runs a current-thread runtime, its gate is closed. So the first thread
-        // that runs it finds the gate as if it had entered.
+        // that runs it finds the gate in the same state as after entering.
         let others = if runs {
             shared.runners.fetch_add(1, Ordering::SeqCst)
         } else {

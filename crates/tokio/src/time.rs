@@ -3,7 +3,8 @@
 //! When the loop that polls a task waits (drive.rs), the earliest timer of the task may end this
 //! wait. A timer may also have ended before, while the task was woken by something else, such as a
 //! message. So when the task then polls the timer again, it is a choice whether the timer has
-//! ended. A timer that is polled for the first time in the poll that made it has not ended.
+//! ended. But a timer has not ended if the poll of the task in which the timer was made also polls
+//! it for the first time.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -128,11 +129,11 @@ impl SubAssign<Duration> for Instant {
     }
 }
 
-/// Waits for a moment.
+/// A future that waits until a moment.
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Sleep {
     timer: Arc<Timer>,
-    /// The number of polls of its task when the timer was made; `None` after it was polled.
+    /// The number of polls of the task when the timer was made; `None` after the timer was polled.
     made: Option<u64>,
     place: Place,
 }
@@ -343,8 +344,8 @@ impl<F: Future> Future for Timeout<F> {
         if let Poll::Ready(value) = self.value.as_mut().poll(cx) {
             return Poll::Ready(Ok(value));
         }
-        // The future was not ready, so the loop waits next, and the timer may end that wait. So the
-        // choice of a timer that has ended before would show nothing new.
+        // The future was not ready, so the loop waits next, and the timer may end that wait. So
+        // exploring that the timer has ended before would show nothing new.
         self.delay
             .poll_elapsed(cx, false)
             .map(|()| Err(error::Elapsed(())))

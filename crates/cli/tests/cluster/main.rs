@@ -36,7 +36,7 @@ fn fib(n: u32, server: &str) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// A record without its times, as text.
+/// Returns a record without its times, as text.
 fn timeless(record: &str) -> String {
     let is_time = |line: &&str| !line.trim_start().starts_with("\"seconds\":");
     let lines: Vec<&str> = record.lines().filter(is_time).collect();

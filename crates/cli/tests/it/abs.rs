@@ -349,7 +349,7 @@ productline L; features F; delta D when F; product P (F);
     );
 }
 
-/// A temporary file with a program.
+/// Writes a program into a temporary file.
 fn written(text: &str) -> tempfile::NamedTempFile {
     let file = tempfile::Builder::new().suffix(".abs").tempfile();
     let file = file.expect("a file");

@@ -37,7 +37,8 @@ fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// The file named by the line before a block: its last word in backquotes that has an extension.
+/// Returns the file that the line before a block names: the last word in backquotes with an
+/// extension.
 fn named(before: &str) -> Option<&str> {
     let words = before.split('`').skip(1).step_by(2);
     let last = words.last().filter(|_| before.ends_with(':'))?;
@@ -368,7 +369,7 @@ fn links_of_the_book_lead_somewhere() {
     assert!(followed > 200, "{followed} links");
 }
 
-/// The name that a heading has in links.
+/// Returns the name that a heading has in links.
 fn anchor(line: &str) -> Option<String> {
     let title = line
         .strip_prefix('#')?

@@ -7,7 +7,7 @@ use crate::support::{mazurka, with_input};
 
 const LOCKED: &str = "examples/counter-locked.maz";
 
-/// The path of a file in a folder.
+/// Returns the path of a file in a folder.
 fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a name").to_owned()
 }
@@ -126,8 +126,9 @@ fn evidence_without_a_run_is_rejected() {
     let result = with_input(&["check", "-", "--certificate", file], writers);
     assert_eq!(result.code, 0, "{result:?}");
     let mut bytes = fs::read(file).expect("it was saved");
-    // The evidence is a tree of two runs with two steps each: a byte with the length, eight bytes
-    // for the runs, and one for the end of the root. Shorten it to one run, which has four bytes.
+    // The evidence is a tree of two runs with two steps each. It consists of a byte with the
+    // length, four bytes for each run, and a byte for the end of the root. Shorten it to one run:
+    // length 4, and the four bytes of the run.
     let at = bytes.len() - 10;
     assert_eq!(bytes[at], 9, "{bytes:?}");
     bytes[at] = 4;

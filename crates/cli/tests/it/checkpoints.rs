@@ -103,7 +103,7 @@ fn a_checkpoint_of_another_format_is_refused() {
     assert_eq!(explore("--resume").code, 2);
 }
 
-/// The next number of a fixed sequence (SplitMix64).
+/// Returns the next number of a fixed sequence (SplitMix64).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;

@@ -6,7 +6,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).expect("the document")
 }
 
-/// The fenced blocks of a document: the info string and the text.
+/// Returns the fenced blocks of a document: the info string and the text.
 fn blocks(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines();

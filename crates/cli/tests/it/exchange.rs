@@ -91,7 +91,7 @@ fn run_command(command: (&[&str], &str), format: &str) -> CommandResult {
     with_input(&[words, &["--format", format]].concat(), input)
 }
 
-/// The record of each command, if its program has no mistakes, and its output in a format.
+/// Returns the record of each command, if its program has no mistakes, and its output in a format.
 fn all(format: &str) -> Vec<(Option<Value>, CommandResult)> {
     let both = COMMANDS.map(|command| {
         let record = run_command(command, "json");

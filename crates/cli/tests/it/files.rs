@@ -30,7 +30,7 @@ fn bad_places(folder: &TempDir) -> Vec<PathBuf> {
     places
 }
 
-/// The names of everything in a folder.
+/// Returns the names of everything in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{CommandResult, mazurka, with_input};
 use crate::wellformed::elements;
 
-/// Text that would end scripts, open comments and break lines of a script, in a message.
+/// A program whose message would end a script, open a comment or break a line of a script.
 const NASTY: &str = "var x: int = 0 process { x := 1; \
     assert x == 2, \"</script><script>alert(1)</script><!-- <b>&amp;\u{2028}\" }";
 
@@ -43,7 +43,7 @@ const COMMANDS: [(&[&str], &str); 13] = [
     (&["prove", "examples/peterson.maz"], "the proof"),
 ];
 
-/// The record inside a page.
+/// Returns the record inside a page.
 fn inside(page: &CommandResult) -> Value {
     let text = page.out.split("id=\"record\">").nth(1).expect("a record");
     let text = text.split("</script>").next().expect("its end");
@@ -51,7 +51,7 @@ fn inside(page: &CommandResult) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// Removes what differs from run to run.
+/// Removes the data that differ from run to run, such as times.
 fn settled(mut record: Value) -> Value {
     if let Value::Object(fields) = &mut record {
         fields.remove("seconds");

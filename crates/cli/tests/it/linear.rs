@@ -3,7 +3,7 @@
 
 use crate::support::{mazurka, with_input};
 
-/// A counter with these statements as its addition.
+/// Returns a program with a counter whose addition consists of these statements.
 fn counter(add: &str) -> String {
     format!(
         "var x: int = 0

@@ -416,7 +416,7 @@ process { x.store(2, relaxed) }
         program,
     );
     assert_eq!(result.code, 1, "{result:?}");
-    // A release sequence: the update continues what the store released.
+    // A release sequence: the update continues the sequence that the store begins.
     for words in [
         ">sw<",
         "rf mo<",

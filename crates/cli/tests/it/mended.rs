@@ -10,7 +10,7 @@ fn check(program: &str, more: &[&str]) -> CommandResult {
     run_command(&mut command, program)
 }
 
-/// The kinds of violations shown.
+/// Returns the kinds of violations shown.
 fn shown(record: &Value) -> Vec<&str> {
     let witnesses = record["witnesses"].as_array().expect("an array");
     witnesses

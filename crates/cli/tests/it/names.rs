@@ -128,7 +128,7 @@ fn a_failure_shows_its_values() {
     assert!(found.first_line().contains(message), "{found:?}");
 }
 
-/// The text of `check` on a program with long labels, at this width.
+/// Returns the text of `check` on a program with long labels, at this width.
 fn in_columns(columns: Option<&str>, args: &[&str], source: &str) -> String {
     let mut command = command();
     command.args(args);

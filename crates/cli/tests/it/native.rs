@@ -106,7 +106,7 @@ fn schedules_of_racing_accesses_replay() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn unsupported_requests_are_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (file, broken) = (path("a.c"), path("b.c"));
@@ -149,7 +149,7 @@ fn what_cannot_be_done_is_said() {
     );
 }
 
-/// A path in the repository.
+/// Returns a path in the repository.
 fn repository(path: &str) -> String {
     format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -340,7 +340,7 @@ int main(void) {
 }
 
 #[test]
-fn what_is_not_looked_into_is_told() {
+fn unexplored_code_is_listed() {
     if !has_compiler() {
         return;
     }
@@ -449,8 +449,8 @@ fn leaks_and_different_results_are_found() {
     );
 }
 
-/// The search ends at a deadlock before it meets an access that would make it start again: a guard,
-/// or an access of another size. The runs that simplify the deadlock meet this access.
+/// The search ends at a deadlock before it reaches an access that would make it start again: a
+/// guard, or an access of another size. The runs that simplify the deadlock do reach this access.
 #[test]
 fn evidence_is_made_without_learning() {
     if !has_compiler() {
@@ -516,7 +516,7 @@ fn the_process_that_runs_a_program_is_confined() {
         let limits = text("limits");
         let line = |name: &str| limits.lines().find(|line| line.starts_with(name));
         // A limit of 64 files is never the default of a system, so it shows that the process has
-        // set its limits. It sets the one on addresses before.
+        // set its limits. The process sets its limit on addresses before its limit on files.
         let files = line("Max open files").map(str::to_owned);
         if text("cmdline").contains("--native")
             && files.is_some_and(|files| files.split_whitespace().nth(3) == Some("64"))
@@ -597,7 +597,7 @@ fn nothing_runs_on_when_the_tool_is_killed() {
 /// Failures that depend on a step that nothing orders before them: the other side of a data race,
 /// or the freeing of a block that is still in use.
 #[test]
-fn both_sides_of_a_race_are_told() {
+fn a_race_is_reported_with_both_sides() {
     if !has_compiler() {
         return;
     }
@@ -653,7 +653,7 @@ fn both_sides_of_a_race_are_told() {
 
 /// A program that does not reach `main`, or ends the process that explores it, is not a success.
 #[test]
-fn what_ends_or_holds_up_the_tool_is_told() {
+fn a_program_that_ends_or_blocks_the_tool_is_reported() {
     if !has_compiler() {
         return;
     }

@@ -9,7 +9,7 @@ use crate::native::{has_compiler, mazurka};
 const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
     #include <stdlib.h>\n#include <string.h>\n#include <assert.h>\n";
 
-/// A file with a program, in a temporary folder.
+/// Writes a program into a temporary folder. Returns the folder and the path of the file.
 fn program(body: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("t.c").display().to_string();
@@ -301,7 +301,7 @@ fn the_last_thread_ends_the_program() {
 }
 
 #[test]
-fn an_end_by_a_system_call_is_told() {
+fn an_end_by_a_system_call_is_reported() {
     if !has_compiler() {
         return;
     }
@@ -452,8 +452,9 @@ fn a_value_that_cannot_be_chosen_is_refused() {
     }
 }
 
-/// A step that does not end is a failure after 10 seconds. If the time limit is reached while its
-/// run is made again, the failure is still reported; on a slow machine, it is reached before.
+/// A step that does not end is a failure after 10 seconds. If the time limit is reached while the
+/// run of the failure is repeated, the failure is still reported. On a slow machine, the time limit
+/// may be reached before the failure.
 #[test]
 fn a_failure_whose_run_is_cut_off_stays_one() {
     if !has_compiler() {

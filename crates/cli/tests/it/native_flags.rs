@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::native::{has_compiler, mazurka};
 
-/// No flag for the compiler turns the instrumentation off: without it, every program is right.
+/// No flag for the compiler may turn the instrumentation off, because without it no violation is
+/// found.
 #[test]
 fn programs_without_instrumentation_are_refused() {
     if !has_compiler() {

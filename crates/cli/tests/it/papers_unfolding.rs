@@ -4,7 +4,7 @@
 use crate::support::{mazurka, root};
 use crate::wellformed::assert_sound;
 
-/// The commands of a page with the output that it shows; `…` matches any lines.
+/// Returns the commands of a page with the output that it shows; `…` matches any lines.
 fn commands(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page");
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Whether an output is what a page shows.
+/// Whether an output agrees with the output that a page shows.
 fn is_shown(output: &str, shown: &[String]) -> bool {
     let mut lines = output.lines();
     let mut skips = false;

@@ -118,7 +118,7 @@ fn unexplored_parts_are_shown_as_cut() {
     assert!(!result.out.contains("label=\"blocked\""), "{result:?}");
 }
 
-/// The number of states of a program, from its record.
+/// Returns the number of states of a program, from its record.
 fn states(args: &[&str]) -> u64 {
     let record = mazurka(&[args, &["--format", "json"]].concat()).json();
     record["states"].as_u64().expect("a number")

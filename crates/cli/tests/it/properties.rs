@@ -75,7 +75,7 @@ fn the_part_after_an_uncounted_failure_is_reported() {
     let record = json(program, "small", &[]).json();
     assert_eq!(record["kinds"]["halted"], true);
     assert_eq!(record["kinds"]["counted"], serde_json::json!(["failure"]));
-    // The same if a kind is named, and if the file allows failures.
+    // A part is also unexplored if `--property` names another kind, or if the file allows failures.
     let deadlock = json(program, "deadlock", &[]).json();
     assert_eq!(deadlock["kinds"]["halted"], true);
     let allowed = format!("allows failure {program}");

@@ -13,7 +13,7 @@ fn prove(program: &str, args: &[&str]) -> CommandResult {
     with_input(&args, program)
 }
 
-/// The path of a file in a folder.
+/// Returns the path of a file in a folder.
 fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a name").to_owned()
 }
@@ -266,7 +266,7 @@ fn a_file_that_is_not_a_proof_is_rejected() {
     }
     let result = check("{\"version\": 2, \"proofs\": []}");
     assert_eq!(result.code, 3, "{result:?}");
-    // Neither is a proof of another program.
+    // A proof of another program is not accepted either.
     std::fs::write(
         program,
         "var x: i8 = 0 process { x := x + 2 } ensures x == 2",
@@ -350,8 +350,8 @@ fn freedom_from_deadlocks_is_claimed_only_if_it_is_proved() {
     );
 }
 
-/// A goal that is not about all runs may hold in a program that deadlocks: neither command claims
-/// more.
+/// A goal that is not about all runs may hold in a program that deadlocks. Neither `prove` nor
+/// `check-proof` claims that such a program is free of deadlocks.
 #[test]
 fn a_goal_about_some_runs_claims_nothing_about_others() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -17,7 +17,7 @@ fn check_folder(folder: &Path, sarif: &Path) -> CommandResult {
     run_command(script.env("MAZURKA", env!("CARGO_BIN_EXE_mazurka")), "")
 }
 
-/// The results of all SARIF files in a folder.
+/// Returns the results of all SARIF files in a folder.
 fn results(folder: &Path) -> Vec<serde_json::Value> {
     let mut found = Vec::new();
     let entries = fs::read_dir(folder).expect("a folder");

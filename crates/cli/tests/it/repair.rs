@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::support::{mazurka, root, with_input};
 
-/// The kind of the first change of a program, and the lines that it removes and adds.
+/// Returns the kind of the first change that `repair` finds for a program, and the lines that the
+/// change removes and adds.
 fn best(file: &str) -> (String, Vec<String>) {
     let result = mazurka(&["repair", file, "--format", "json"]);
     assert_eq!(result.code, 0, "{file}: {result:?}");

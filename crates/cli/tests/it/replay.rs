@@ -136,7 +136,7 @@ fn without_a_violation_nothing_is_saved() {
     assert!(!path.exists());
 }
 
-/// A program and its witness, in a folder.
+/// Writes a program and its witness into a folder. Returns their paths, and the record.
 fn recorded(folder: &tempfile::TempDir) -> (String, String, serde_json::Value) {
     let program = folder.path().join("counter.maz");
     let source = crate::support::root().join("examples/counter.maz");

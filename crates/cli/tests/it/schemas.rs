@@ -73,8 +73,8 @@ fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-/// The part of SARIF 2.1.0 that we write: the required properties, the types and the enumerations.
-/// Objects have no other properties.
+/// Returns the part of SARIF 2.1.0 that we write: the required properties, the types and the
+/// enumerations. Objects have no other properties.
 pub fn sarif() -> Value {
     let text = json!({ "type": "string" });
     let count = |least: i64| json!({ "type": "integer", "minimum": least });

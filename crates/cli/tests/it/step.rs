@@ -2,7 +2,7 @@
 
 use crate::support::{command, mazurka, root, run_command, with_input};
 
-/// A dialogue about a file: the answers to some lines.
+/// Returns the answers of a dialogue with these arguments to these lines of input.
 fn dialogue(args: &[&str], lines: &[&str]) -> String {
     let result = with_input(&[&["step"], args].concat(), &lines.join("\n"));
     assert_eq!(result.code, 0, "{result:?}");
@@ -10,7 +10,7 @@ fn dialogue(args: &[&str], lines: &[&str]) -> String {
     result.out
 }
 
-/// The same about a program given as text.
+/// Returns the answers of a dialogue about a program that is given as text.
 fn about(name: &str, source: &str, lines: &[&str]) -> String {
     let folder = folder(name);
     let file = folder.join("program.maz");
@@ -141,7 +141,7 @@ fn a_saved_run_equals_the_record_of_run_and_replays() {
     let mut saved: serde_json::Value = serde_json::from_str(&text).expect("a record");
     for record in [&mut ran, &mut saved] {
         record["seconds"] = 0.into();
-        // The limits of one run differ.
+        // The two commands record different limits.
         record["options"] = 0.into();
     }
     assert_eq!(saved, ran);

@@ -13,7 +13,7 @@ pub struct CommandResult {
 }
 
 impl CommandResult {
-    /// The record in the output.
+    /// Returns the record in the output.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         match serde_json::from_str(&self.out) {
@@ -36,7 +36,7 @@ pub fn root() -> PathBuf {
     here.ancestors().nth(2).expect("the workspace").to_owned()
 }
 
-/// The binary, in the root of the repository, in a clean environment.
+/// Returns a command that runs the binary in the root of the repository, in a clean environment.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mazurka"));
     command
@@ -81,7 +81,7 @@ pub fn with_input(args: &[&str], input: &str) -> CommandResult {
     run_command(command().args(args), input)
 }
 
-/// The words of the replay command in a text, split as by a shell.
+/// Returns the words of the replay command in a text, split as by a shell.
 pub fn replay_words(text: &str) -> Vec<String> {
     let line = text
         .lines()

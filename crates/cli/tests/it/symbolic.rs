@@ -101,7 +101,7 @@ fn assert_violated_by(program: &str, kind: &str) {
     assert_eq!(record["witnesses"][0]["kind"], kind, "{record}");
 }
 
-/// The name and the value of the first input of the first witness.
+/// Returns the name and the value of the first input of the first witness.
 fn first_input(record: &serde_json::Value) -> (&str, &str) {
     let input = &record["witnesses"][0]["runs"][0]["inputs"][0];
     let text = |key: &str| input[key].as_str().expect("an input");
@@ -497,7 +497,7 @@ fn a_printed_condition_reads_as_its_conjunction() {
     for (line, state) in lines.iter().zip(listed) {
         assert_conjunction(line, &parts(&state["path_condition"]));
     }
-    // The same for the open goals of a proof, its tree and its page.
+    // Also compare the conditions of the open goals of a proof, in its text, its tree and its page.
     let goal = ["--goal", "[*] false", "--max-steps", "4"];
     let prove = |more: &[&str]| {
         let args = [&["prove", "-"], &goal[..], more].concat();

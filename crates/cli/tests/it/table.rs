@@ -186,7 +186,8 @@ fn columns_are_chosen() {
     assert!(wrong.err.contains("no column `colour`"), "{wrong:?}");
 }
 
-/// A list of the repository, or some of its programs: the rows with the names of columns.
+/// Returns the table of a list of the repository, or of some of its programs: the names of the
+/// columns, then the rows.
 fn listed(list: &str, only: &str) -> Vec<Vec<String>> {
     let flags = ["table", list, "--only", only, "--format", "csv", "--quiet"];
     let result = mazurka(&flags);

@@ -3,7 +3,7 @@
 use crate::support::{mazurka, with_input};
 
 #[test]
-fn the_record_tells_the_size_of_the_net() {
+fn the_record_has_the_size_of_the_net() {
     let file = "corpus/maz/readers/program.maz";
     for (net, events, conditions) in [("replicated", 10, 34), ("contextual", 5, 10)] {
         let record = mazurka(&["unfold", file, "--net", net, "--format", "json"]).json();

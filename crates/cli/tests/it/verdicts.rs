@@ -84,9 +84,9 @@ const LARGE: &str = "var x, y: int = 0
 
 #[test]
 fn incomplete_searches_are_reported() {
-    let said_json = check(LARGE, &[]);
-    assert_eq!(kinds(&said_json), ["nondeterminism"]);
-    let open = &said_json.json()["kinds"]["open"];
+    let result = check(LARGE, &[]);
+    assert_eq!(kinds(&result), ["nondeterminism"]);
+    let open = &result.json()["kinds"]["open"];
     assert_eq!(
         *open,
         serde_json::json!(["failure", "deadlock", "livelock"])

@@ -40,7 +40,7 @@ fn children(number: u64) -> Vec<Vec<u8>> {
 struct Adder {
     over: AtomicBool,
     pause: Duration,
-    /// The order that it refuses, as a worker does that cannot explore a part.
+    /// The order that it refuses, like a worker that cannot explore a part.
     unknown: Option<u64>,
 }
 
@@ -163,7 +163,7 @@ impl Nats {
         }
     }
 
-    /// A worker in threads of this process.
+    /// Starts a worker in threads of this process.
     fn worker(&self, adder: Adder) -> (Arc<Adder>, JoinHandle<Result<u64, Error>>) {
         let (server, adder) = (self.server(), Arc::new(adder));
         let work_of = Arc::clone(&adder) as Arc<dyn Work>;

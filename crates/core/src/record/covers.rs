@@ -24,7 +24,7 @@ pub struct CoverRecord {
     pub algorithm: String,
     /// The counts of its search.
     pub counts: Counts,
-    /// The bounds that it has hit.
+    /// The bounds that the search has hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bound>,
 }

@@ -34,8 +34,7 @@ pub struct TreeNode {
     pub branches: bool,
 }
 
-/// The part of one step in a race between two steps of an exploration. Both steps have the number
-/// of the race.
+/// A mark of a step that is one of the two steps of a race. The other step has the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeRace {
     /// The number of the race, from 1.
@@ -56,7 +55,7 @@ pub enum Leaf {
     Failure,
     /// A false `assume`.
     Discarded,
-    /// Another run covers all that could follow.
+    /// Another run covers every continuation.
     Blocked,
     /// A bound was hit.
     Cut,
@@ -99,6 +98,7 @@ pub struct NetEvent {
     pub reads: Vec<usize>,
     /// The conditions that it makes, as indices.
     pub makes: Vec<usize>,
-    /// Whether the net stops here, because its state was met before.
+    /// Whether the net is not continued after this event, because an earlier event leads to the
+    /// same state.
     pub terminal: bool,
 }

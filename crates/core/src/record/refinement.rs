@@ -16,12 +16,12 @@ pub struct RefinementRecord {
     pub via: Vec<(String, String)>,
     /// The answer.
     pub answer: RefinementAnswer,
-    /// Number of pairs that were met: a state of the program, and the set of states that the
-    /// specification can be in then.
+    /// Number of visited pairs. A pair is a state of the program and the set of states in which the
+    /// specification can be at the same time.
     pub pairs: u64,
-    /// Number of states of the specification that were met.
+    /// Number of visited states of the specification.
     pub states: u64,
-    /// Steps of the program and of the specification.
+    /// Number of steps that the program and the specification have made.
     pub steps: u64,
     /// The bounds that were hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

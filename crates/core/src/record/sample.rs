@@ -1,23 +1,23 @@
-//! Estimates which share of the traces a sample of executions has met.
+//! Estimates which share of a program's traces occurs in a sample of executions.
 //!
 //! Good, "The population frequencies of species and the estimation of population parameters",
-//! Biometrika 40, 1953: the probability that the next execution has a trace that was not met before
-//! is about f₁/n. Chao, "Nonparametric estimation of the number of classes in a population",
+//! Biometrika 40, 1953: the probability that the next execution has a trace that is not in the
+//! sample is about f₁/n. Chao, "Nonparametric estimation of the number of classes in a population",
 //! Scandinavian Journal of Statistics 11, 1984: there are at least about S + f₁(f₁ - 1)/(2(f₂ + 1))
 //! traces (the form that is also defined for f₂ = 0).
 //!
 //! | papers | here |
 //! |---|---|
 //! | n, the individuals | [`TraceEstimate::executions`] |
-//! | S, the species that were met | [`TraceEstimate::different`] |
-//! | f₁, f₂: species met once, twice | [`TraceEstimate::once`], [`TraceEstimate::twice`] |
+//! | S, the species in the sample | [`TraceEstimate::different`] |
+//! | f₁, f₂: species that occur once, twice | [`TraceEstimate::once`], [`TraceEstimate::twice`] |
 //!
 //! Both estimates assume that executions are drawn independently, by the same rule. They do not
 //! apply to single traces: an improbable trace may be the one with the bug.
 
 use serde::{Deserialize, Serialize};
 
-/// How executions were drawn, and which share of the traces they have met.
+/// How executions were drawn, and which share of the traces occurs among them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// `random`, `pct`, `pos`, `urw` or `surw`.
@@ -30,14 +30,14 @@ pub struct SampleRecord {
     /// Number of executions drawn, including incomplete ones. If a violation ended the sample, the
     /// last of them shows it.
     pub runs: u64,
-    /// The estimated share of the traces that these executions have met. `None` if a violation has
-    /// ended the sample, if no execution was complete, or if the engine does not know which
+    /// The estimated share of the traces that occurs among these executions. `None` if a violation
+    /// has ended the sample, if no execution was complete, or if the engine does not know which
     /// executions are equivalent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<TraceEstimate>,
 }
 
-/// An estimate of the share of a program's traces that a sample has met.
+/// An estimate of the share of a program's traces that occurs in a sample.
 ///
 /// ```
 /// use mazurka_core::record::TraceEstimate;
@@ -46,7 +46,7 @@ pub struct SampleRecord {
 /// let seen = TraceEstimate::of([4, 2, 1, 1]).unwrap();
 /// assert_eq!((seen.executions, seen.different), (8, 4));
 /// assert_eq!((seen.unseen, seen.at_least), (0.25, 4));
-/// // If every trace was met again, there are probably no others.
+/// // If every trace occurs several times, there are probably no others.
 /// assert_eq!(TraceEstimate::of([5, 3]).unwrap().covered(), 1.0);
 /// assert_eq!(TraceEstimate::of([]), None);
 /// ```
@@ -56,19 +56,19 @@ pub struct TraceEstimate {
     pub executions: u64,
     /// Number of different traces among them.
     pub different: u64,
-    /// Number of traces that were met once.
+    /// Number of traces that occur once.
     pub once: u64,
-    /// Number of traces that were met twice.
+    /// Number of traces that occur twice.
     pub twice: u64,
-    /// The estimated probability that the next complete execution has a trace that was not met
-    /// (Good and Turing).
+    /// The estimated probability that the next complete execution has a trace that is not in the
+    /// sample (Good and Turing).
     pub unseen: f64,
     /// The estimated least number of traces (Chao).
     pub at_least: u64,
 }
 
 impl TraceEstimate {
-    /// Estimates from the number of times that each trace was met; `None` if no trace was met.
+    /// Estimates from the number of times that each trace occurs; `None` if there is no trace.
     pub fn of(times: impl IntoIterator<Item = u64>) -> Option<Self> {
         let [mut executions, mut different, mut once, mut twice] = [0; 4];
         for times in times {
@@ -90,7 +90,8 @@ impl TraceEstimate {
         })
     }
 
-    /// Returns the estimated probability that the next complete execution has a trace that was met.
+    /// Returns the estimated probability that the next complete execution has a trace of the
+    /// sample.
     pub fn covered(&self) -> f64 {
         1.0 - self.unseen
     }

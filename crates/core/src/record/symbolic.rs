@@ -61,9 +61,10 @@ pub struct SymbolicStateRecord {
 pub struct SymbolicMishap {
     /// Its description in a sentence.
     pub what: String,
-    /// A run in which it happens, as for a state.
+    /// A run in which it happens, in the notation of [`SymbolicStateRecord::schedule`].
     pub schedule: String,
-    /// Initial values (and inputs) with which it happens, as for a state.
+    /// Initial values (and inputs) with which it happens; empty as in
+    /// [`SymbolicStateRecord::example`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub example: Vec<Binding>,
 }

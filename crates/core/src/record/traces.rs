@@ -13,10 +13,10 @@ pub struct ComparedRuns {
     /// The first two dependent steps that are in another order in the other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<OtherOrder>,
-    /// If there are no such steps: the first step that the other run does not have.
+    /// If `order` is `None`: the first step that the other run does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
-    /// If there is no such step: whether the other run has further steps.
+    /// If `missing` is `None` too: whether the other run has further steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub longer: bool,
 }

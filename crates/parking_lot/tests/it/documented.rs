@@ -31,7 +31,7 @@ fn a_thread_that_reads_twice_may_wait_for_ever() {
     assert_eq!((found, deadlocks), (vec![0], 0));
 }
 
-/// The same deadlock if the second reader is another thread, which the first reader joins.
+/// There is also a deadlock if the second reader is another thread, which the first reader joins.
 #[test]
 fn a_reader_may_wait_for_a_writer_that_waits() {
     let (_, deadlocks) = outcomes(|| {

@@ -150,7 +150,8 @@ fn log(rules: &Rules, results: Vec<Value>, successful: bool, notifications: Vec<
             "results": results,
         }],
     });
-    // Only maps with keys that are not strings, and non-finite numbers, cannot be written.
+    // Writing fails only for maps whose keys are not strings, and for numbers that are not finite.
+    // The log contains no such map or number.
     pretty(&log).unwrap_or_default()
 }
 

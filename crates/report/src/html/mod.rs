@@ -85,7 +85,7 @@ pub fn evidence_figures(record: &Record) -> Vec<Figure> {
     figures
 }
 
-/// Returns the run of a record of `run`, as a figure.
+/// Returns a figure of the run in a record of the command `run`.
 pub fn run_figure(record: &Record, one: OneRun<'_>) -> Figure {
     let lanes = || Lanes::of_run(record, one).svg();
     Figure {

@@ -16,7 +16,7 @@ use crate::verdict::{headline, replayed, title};
 use crate::{OneRun, View, witness};
 
 use model::{Arrow, Cell, LaneRow, LockBar, Panel, Style, Tone};
-use relations::Name;
+use relations::RelationKind;
 
 /// Limit on the letters of a note above or below a run.
 const NOTE_WIDTH: usize = 400;
@@ -130,13 +130,13 @@ impl Lanes {
     /// Returns the meanings of the relations that occur.
     fn relations(&self) -> Vec<&'static str> {
         let arrows = self.panels.iter().flat_map(|panel| &panel.arrows);
-        let known: Vec<Name> = arrows.flat_map(|arrow| arrow.names.clone()).collect();
-        let occurs = |name: &Name| known.contains(name);
-        let names = Name::ALL.into_iter().filter(occurs);
-        names.map(Name::meaning).collect()
+        let known: Vec<RelationKind> = arrows.flat_map(|arrow| arrow.kinds.clone()).collect();
+        let occurs = |kind: &RelationKind| known.contains(kind);
+        let names = RelationKind::ALL.into_iter().filter(occurs);
+        names.map(RelationKind::meaning).collect()
     }
 
-    /// Returns a sentence about what is not drawn, if anything is left out.
+    /// Returns a sentence on how many steps and processes are drawn; `None` if all are drawn.
     pub fn left_out(&self) -> Option<String> {
         let parts: Vec<String> = self.panels.iter().filter_map(Panel::left_out).collect();
         (!parts.is_empty()).then(|| parts.join("; "))

@@ -4,7 +4,7 @@
 use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
 
 use super::NOTE_WIDTH;
-use super::relations::{Name, Relation, relations};
+use super::relations::{Relation, RelationKind, relations};
 use crate::events::{bindings, marks, values};
 use crate::{clip, counted};
 
@@ -118,25 +118,25 @@ pub(crate) struct Arrow {
     pub from: (usize, usize),
     /// The row and the lane of the second step.
     pub to: (usize, usize),
-    pub names: Vec<Name>,
+    pub kinds: Vec<RelationKind>,
     pub title: String,
 }
 
 impl Arrow {
     /// Returns the text beside it.
     pub fn label(&self) -> String {
-        let names: Vec<&str> = self.names.iter().map(|name| name.short()).collect();
+        let names: Vec<&str> = self.kinds.iter().map(|kind| kind.short()).collect();
         names.join(" ")
     }
 
-    /// Returns the name that determines how it is drawn.
-    pub fn style(&self) -> Name {
-        self.names[0]
+    /// Returns the kind that determines how the arrow is drawn.
+    pub fn style(&self) -> RelationKind {
+        self.kinds[0]
     }
 }
 
 /// A run, and data about it that the boxes need.
-struct Facts<'a> {
+struct RunFacts<'a> {
     run: &'a Run,
     evidence: &'a [&'a Witness],
     ends: Vec<ProcessEnd>,
@@ -155,7 +155,7 @@ impl Panel {
         evidence: &[&Witness],
         model: Option<&str>,
     ) -> Self {
-        let facts = Facts {
+        let facts = RunFacts {
             run,
             evidence,
             ends: ends(run, evidence),
@@ -200,7 +200,7 @@ impl Panel {
             from: place(relation.from)?,
             to: place(relation.to)?,
             title: format!("step {} to step {}", relation.from + 1, relation.to + 1),
-            names: relation.names,
+            kinds: relation.kinds,
         })
     }
 
@@ -211,7 +211,7 @@ impl Panel {
 
     /// Adds a row for each step that is drawn. Returns the row of each step, including those that
     /// are left out.
-    fn add_steps(&mut self, facts: &Facts<'_>, lasso: Option<usize>) -> Vec<usize> {
+    fn add_steps(&mut self, facts: &RunFacts<'_>, lasso: Option<usize>) -> Vec<usize> {
         let drawn = &facts.drawn;
         let last = facts.run.steps.len();
         let mut places = Vec::with_capacity(last);
@@ -255,7 +255,7 @@ impl Panel {
     }
 
     /// Returns the box of a step; `None` if its lane is left out.
-    fn step_box(&self, facts: &Facts<'_>, at: usize) -> Option<Cell> {
+    fn step_box(&self, facts: &RunFacts<'_>, at: usize) -> Option<Cell> {
         let step = &facts.run.steps[at];
         let lane = self.lane_of(&step.process)?;
         let mut full = vec![
@@ -335,8 +335,8 @@ impl Panel {
         }
     }
 
-    /// Whether a box of the lane shows that the process was halted. Also true if such a box may be
-    /// among those that are left out.
+    /// Whether a box of the lane shows that the process was halted. Also true if steps are left
+    /// out, because one of them may have halted it.
     fn is_halted(&self, lane: usize) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         let halts = |cell: &Cell| matches!(cell.style, Style::Failure | Style::Halted);
@@ -380,7 +380,8 @@ impl Panel {
         held
     }
 
-    /// Returns what is not drawn, if anything.
+    /// Returns how many steps and processes of the run are drawn, in words; `None` if all are
+    /// drawn.
     pub fn left_out(&self) -> Option<String> {
         let mut parts = Vec::new();
         if self.drawn < self.steps {
@@ -415,7 +416,7 @@ fn joined(lines: &[(Tone, String)], separator: &str) -> String {
     lines.join(separator)
 }
 
-/// `step 3`, `steps 3–5`.
+/// Returns `step 3` for one step, and `steps 3–5` for several.
 fn steps_from(first: usize, last: usize) -> String {
     if first == last {
         format!("step {first}")
@@ -433,7 +434,7 @@ fn with_prefix(word: &str, message: &str) -> String {
     }
 }
 
-impl Facts<'_> {
+impl RunFacts<'_> {
     /// Returns the style of a step with a mishap, which may be a failure or not.
     fn style(&self, mishap: &str, step: &Step) -> Style {
         let counts =

@@ -11,13 +11,14 @@ use mazurka_core::record::{MemoryStep, Run};
 pub(crate) struct Relation {
     pub from: usize,
     pub to: usize,
-    /// The names of the relations that hold; the first determines how it is drawn.
-    pub names: Vec<Name>,
+    /// The kinds of the relations between the two steps. The first determines how the arrow is
+    /// drawn.
+    pub kinds: Vec<RelationKind>,
 }
 
-/// The relations of an execution graph besides program order.
+/// The kinds of relations of an execution graph, except program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Name {
+pub(crate) enum RelationKind {
     /// The second step acquires what the first one released.
     SynchronisesWith,
     /// The second step reads what the first one wrote.
@@ -28,7 +29,7 @@ pub(crate) enum Name {
     FromRead,
 }
 
-impl Name {
+impl RelationKind {
     pub const ALL: [Self; 4] = [
         Self::SynchronisesWith,
         Self::ReadsFrom,
@@ -104,13 +105,13 @@ pub(crate) fn relations(run: &Run, model: Option<&str>) -> Vec<Relation> {
     pairs.sort_unstable();
     pairs.dedup();
     let mut relations: Vec<Relation> = Vec::new();
-    for (from, to, name) in pairs {
+    for (from, to, kind) in pairs {
         match relations.last_mut() {
-            Some(last) if (last.from, last.to) == (from, to) => last.names.push(name),
+            Some(last) if (last.from, last.to) == (from, to) => last.kinds.push(kind),
             _ => relations.push(Relation {
                 from,
                 to,
-                names: vec![name],
+                kinds: vec![kind],
             }),
         }
     }
@@ -132,7 +133,7 @@ impl<'a> Accesses<'a> {
     }
 
     /// Adds reads-from, modification order and from-read of a place.
-    fn of_place(&self, place: &str, pairs: &mut Vec<(usize, usize, Name)>) {
+    fn of_place(&self, place: &str, pairs: &mut Vec<(usize, usize, RelationKind)>) {
         let own = |&at: &usize| {
             self.of(at)
                 .is_some_and(|one| one.place.as_deref() == Some(place))
@@ -150,14 +151,14 @@ impl<'a> Accesses<'a> {
             }
         }
         for pair in order.windows(2) {
-            pairs.push((pair[0], pair[1], Name::ModificationOrder));
+            pairs.push((pair[0], pair[1], RelationKind::ModificationOrder));
         }
         for &at in &all {
             let Some(access) = self.of(at).filter(|access| access.reads_from.is_some()) else {
                 continue;
             };
             let source = self.source(access);
-            pairs.extend(source.map(|from| (from, at, Name::ReadsFrom)));
+            pairs.extend(source.map(|from| (from, at, RelationKind::ReadsFrom)));
             let next = match source {
                 Some(from) => order
                     .iter()
@@ -167,13 +168,13 @@ impl<'a> Accesses<'a> {
             };
             let next = next.and_then(|next| order.get(next));
             if let Some(&next) = next.filter(|&&next| next != at) {
-                pairs.push((at, next, Name::FromRead));
+                pairs.push((at, next, RelationKind::FromRead));
             }
         }
     }
 
     /// Adds the steps that a step synchronises with.
-    fn synchronisation(&self, at: usize, pairs: &mut Vec<(usize, usize, Name)>) {
+    fn synchronisation(&self, at: usize, pairs: &mut Vec<(usize, usize, RelationKind)>) {
         let Some(access) = self.of(at).filter(|access| self.is_atomic(access)) else {
             return;
         };
@@ -192,7 +193,7 @@ impl<'a> Accesses<'a> {
             if let Some(released) = self.released(write, source)
                 && self.process(released) != self.process(acquires)
             {
-                pairs.push((released, acquires, Name::SynchronisesWith));
+                pairs.push((released, acquires, RelationKind::SynchronisesWith));
             }
             match self.source(source) {
                 Some(earlier) if source.access == "update" => write = earlier,
@@ -206,8 +207,8 @@ impl<'a> Accesses<'a> {
         self.all_order || is_lock(access) || access.order != "plain"
     }
 
-    /// Returns the step that acquires what a read has read: itself, or the next fence of its
-    /// process.
+    /// Returns the step that acquires the write from which a read reads: the read itself, or the
+    /// next acquiring fence of its process. `None` if there is no such step.
     fn acquires(&self, at: usize, access: &MemoryStep) -> Option<usize> {
         if self.all_order || is_lock(access) || acquiring(&access.order) {
             return Some(at);
@@ -218,8 +219,8 @@ impl<'a> Accesses<'a> {
         })
     }
 
-    /// Returns the step that releases what a write has written: itself, or the last fence of its
-    /// process.
+    /// Returns the step that releases a write: the write itself, or the last releasing fence of its
+    /// process. `None` if there is no such step.
     fn released(&self, at: usize, access: &MemoryStep) -> Option<usize> {
         if self.all_order || is_lock(access) || releasing(&access.order) {
             return Some(at);

@@ -73,14 +73,14 @@ pub(super) fn draw(lanes: &Lanes) -> String {
     let right = layouts.iter().map(|layout| layout.right);
     let right = right.fold(2.0 * MARGIN + TEXT_WIDTH * LETTER, f64::max);
     let letters = ((right - 2.0 * MARGIN) / LETTER) as usize;
-    let mut text = Text { letters, y: &mut y };
+    let mut text = TextWriter { letters, y: &mut y };
     for (at, line) in lanes.heading.iter().enumerate() {
         let bold = if at == 0 { "font-weight=\"bold\"" } else { "" };
         body += &text.add(line, bold);
     }
     for panel in &lanes.panels {
         y += LINE;
-        let mut text = Text { letters, y: &mut y };
+        let mut text = TextWriter { letters, y: &mut y };
         body += &text.add(&panel.name, "font-weight=\"bold\"");
         for note in &panel.notes {
             body += &text.add(note, "");
@@ -89,14 +89,14 @@ pub(super) fn draw(lanes: &Lanes) -> String {
         let layout = PanelLayout::new(panel, y);
         body += &layout.draw(panel);
         y = layout.bottom + LINE;
-        let mut text = Text { letters, y: &mut y };
+        let mut text = TextWriter { letters, y: &mut y };
         for (bad, line) in &panel.ending {
             let paint = if *bad { ink(BAD) } else { String::new() };
             body += &text.add(line, &paint);
         }
     }
     y += LINE / 2.0;
-    let mut text = Text { letters, y: &mut y };
+    let mut text = TextWriter { letters, y: &mut y };
     for line in &lanes.foot {
         body += &text.add(line, "");
     }
@@ -124,12 +124,12 @@ fn ink(colour: &str) -> String {
 }
 
 /// A writer of lines, one below the other, which wraps lines that are too long.
-struct Text<'a> {
+struct TextWriter<'a> {
     letters: usize,
     y: &'a mut f64,
 }
 
-impl Text<'_> {
+impl TextWriter<'_> {
     fn add(&mut self, line: &str, options: &str) -> String {
         let mut text = String::new();
         for part in broken(line, self.letters) {

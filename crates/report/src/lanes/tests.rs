@@ -310,7 +310,7 @@ fn access(step: Step, what: &str, order: &str, reads: Option<usize>, behind: &[u
 fn related(steps: Vec<Step>, model: &str) -> Vec<String> {
     let run = run(Ending::Final, steps, Vec::new());
     let shown = |one: &Relation| {
-        let names: Vec<&str> = one.names.iter().map(|name| name.short()).collect();
+        let names: Vec<&str> = one.kinds.iter().map(|kind| kind.short()).collect();
         format!("{}-{} {}", one.from + 1, one.to + 1, names.join(" "))
     };
     relations(&run, Some(model)).iter().map(shown).collect()
@@ -327,7 +327,7 @@ fn writes_are_in_modification_order() {
 }
 
 #[test]
-fn reads_come_before_what_overwrites_what_they_read() {
+fn a_read_comes_before_the_next_write() {
     let steps = vec![
         access(step(0, "x := 1"), "write", "relaxed", None, &[]),
         access(step(0, "x := 2"), "write", "relaxed", None, &[]),

@@ -77,7 +77,7 @@ fn answer(mut stream: TcpStream, folder: &Path) {
     let _sent = stream.write_all(&body);
 }
 
-/// A free port.
+/// Returns a free port.
 fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()

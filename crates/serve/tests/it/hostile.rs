@@ -41,7 +41,8 @@ async fn programs(page: &Page) {
     let shown = page.text("#answer").await;
     assert!(shown.contains("<svg onload="), "{shown}");
 
-    // Deep nesting, a long line, other scripts, characters that change the direction.
+    // Deep nesting, a long line, letters of other alphabets, and characters that change the
+    // direction of writing.
     let deep = format!(
         "var x: int = 0\nprocess {{ x := {}1{} }}",
         "(".repeat(20_000),

@@ -32,7 +32,7 @@ pub fn send(address: SocketAddr, bytes: &[u8]) -> Answer {
     }
 }
 
-/// A GET with these headers.
+/// Sends a GET with these headers.
 pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer {
     send(
         address,
@@ -40,7 +40,7 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer 
     )
 }
 
-/// A POST of JSON with these headers.
+/// Sends a POST of JSON with these headers.
 pub fn post(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut all = vec![("content-type", "application/json")];
     all.extend(headers);

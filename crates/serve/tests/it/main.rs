@@ -8,7 +8,7 @@ mod tour;
 
 use std::path::PathBuf;
 
-/// The command, if it is built.
+/// Returns the command, if it is built.
 fn command() -> Option<PathBuf> {
     if let Ok(given) = std::env::var("MAZURKA") {
         return Some(given.into());

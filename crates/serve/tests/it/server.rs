@@ -44,7 +44,7 @@ fn search_request(source: &str, options: Value) -> String {
     request.to_string()
 }
 
-/// The answer among the events.
+/// Returns the answer, which is the last event.
 fn answer(events: &Answer) -> Value {
     assert_eq!(events.status, 200, "{events:?}");
     let lines = events.body.lines();
@@ -460,8 +460,8 @@ fn silent_connections_are_closed() {
     }
 }
 
-/// A command that starts another process, as a search starts a solver, and waits for it. Both ids
-/// are written into the folder of the test.
+/// Makes a command that starts another process, as a search starts a solver, and waits for its end.
+/// The command writes the ids of both processes into the folder of the test. Returns its path.
 #[cfg(target_os = "linux")]
 fn command_with_a_solver(folder: &std::path::Path) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
@@ -543,13 +543,13 @@ fn folders_of_searches_are_private() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o700);
-    // The command waits for this process alone.
+    // The command only waits for this process. So it ends when the process is killed.
     let killed = std::process::Command::new("kill").arg(&started[0]).status();
     assert!(killed.expect("kill").success());
     client.join().expect("an answer");
 }
 
-/// The children of a process.
+/// Returns the children of a process.
 #[cfg(target_os = "linux")]
 fn children(parent: u32) -> Vec<String> {
     let threads = std::fs::read_dir(format!("/proc/{parent}/task")).expect("threads");

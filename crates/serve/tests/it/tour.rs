@@ -255,7 +255,7 @@ async fn keyboard(page: &Page) {
     );
 }
 
-/// A tree of more than 100 000 states is folded, and can be searched.
+/// Checks that a tree of more than 100 000 states is folded, and can be searched.
 async fn large_tree(page: &Page) {
     let options = json!({"algorithm": "naive", "time-limit": "60s"});
     page.program(MANY, "explore", options).await;

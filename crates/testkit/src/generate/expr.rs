@@ -45,7 +45,7 @@ impl Generator<'_> {
         Some(Expr::Element(name, Box::new(index)))
     }
 
-    /// Returns an index; it is in range unless failures are wanted.
+    /// Returns an index. It is in range, unless the configuration allows failures.
     pub(super) fn index(&mut self, scope: &Scope, len: u32) -> Expr {
         let constant = Expr::Int(self.rng.below(len as usize) as i64);
         let from = match self.rng.weighted(&[5, 2, 4]) {

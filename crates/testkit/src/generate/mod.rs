@@ -82,8 +82,8 @@ struct Scope {
     depth: usize,
     /// Whether all statements must belong to one step, so that `spawn` and `let` are not allowed.
     in_step: bool,
-    /// The first so many procedures may be called here: a procedure calls only earlier ones, so
-    /// that there is no recursion.
+    /// The number of procedures that may be called here, counted from the first. A procedure calls
+    /// only earlier ones, so that there is no recursion.
     callable: usize,
 }
 
@@ -198,8 +198,8 @@ impl Generator<'_> {
                 self.body(&scope, steps)
             };
             body.splice(0..0, input);
-            // Explorers run the lowest process first, so processes of each kind should come at each
-            // position.
+            // Explorers prefer the lowest process, so over many programs each kind of process
+            // should occur at every position.
             let place = self.rng.below(self.program.processes.len() + 1);
             self.program.processes.insert(place, body);
         }

@@ -19,7 +19,7 @@ pub(super) fn trim(program: &mut Program, limit: f64) {
                 program.processes.remove(at);
             }
             Some(at) => {
-                // Only one statement is left: replace it by what is inside it.
+                // Only one statement is left: replace it by the statements inside it.
                 if !shorten(&mut program.processes[at]) {
                     return;
                 }

@@ -129,7 +129,7 @@ impl Generator<'_> {
         self.value(scope, ty, depth)
     }
 
-    /// `e |> s` and `await e`.
+    /// Returns `e |> s` or `await e`.
     fn guarded(&mut self, scope: &Scope) -> Stmt {
         let depth = usize::from(self.rng.percent(25));
         let test = self.test(scope, depth);

@@ -63,9 +63,9 @@ pub enum Action {
 pub enum Part {
     /// A step. If there is a test, the step waits until it holds.
     Step(Option<Test>, Vec<Action>),
-    /// Returns if the test holds; it reads a local.
+    /// Returns if the test holds. The test reads a local.
     ReturnIf(Test, Sum),
-    /// Repeats the parts until the test holds; it reads a local.
+    /// Repeats the parts until the test holds. The test reads a local.
     Until(Test, Vec<Part>),
     /// Returns.
     Return(Sum),

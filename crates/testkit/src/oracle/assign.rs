@@ -35,15 +35,15 @@ impl Compiler {
             };
             at.push(slot);
         }
-        let mut kept = Vec::new();
+        let mut value_slots = Vec::new();
         for (place, value) in places.iter().zip(values) {
             let ty = self.place_ty(place)?;
             self.expr(value, ty)?;
             let slot = self.slot(1);
             self.emit(Instr::SetLocal(slot));
-            kept.push(slot);
+            value_slots.push(slot);
         }
-        for ((place, slot), index) in places.iter().zip(kept).zip(at) {
+        for ((place, slot), index) in places.iter().zip(value_slots).zip(at) {
             self.store(place, slot, index)?;
         }
         self.over(visible);
@@ -62,19 +62,19 @@ impl Compiler {
         }
     }
 
-    /// Writes the value of the local `kept` to a place. For an element of an array, the local
+    /// Writes the value of the local `value_slot` to a place. For an element of an array, the local
     /// `index` has its index.
     pub(super) fn store(
         &mut self,
         place: &Place,
-        kept: usize,
+        value_slot: usize,
         index: Option<usize>,
     ) -> CompileResult {
         let meaning = self.lookup(&place.name);
         if let Some(index) = index {
             self.emit(Instr::Local(index));
         }
-        self.emit(Instr::Local(kept));
+        self.emit(Instr::Local(value_slot));
         let instr = match meaning {
             Some(Meaning::Shared { base, len, .. }) => {
                 self.access_point();

@@ -166,7 +166,7 @@ pub enum Init {
 /// Where a result is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
-pub enum Kept {
+pub enum ResultTarget {
     Let(String),
     Place(Place),
 }
@@ -232,10 +232,10 @@ pub enum Kind {
     /// `select { e |> s [] c ? x |> t [] else |> u }`
     Select(Vec<Alternative>, Option<Vec<Stmt>>),
     /// `let ok = try s`
-    Try(Kept, Box<Stmt>),
+    Try(ResultTarget, Box<Stmt>),
     /// `let old = t.fetch_add(e)`: where the result is stored, the variable, the operation, its
     /// arguments
-    Update(Option<Kept>, Place, String, Vec<Expr>),
+    Update(Option<ResultTarget>, Place, String, Vec<Expr>),
     /// `let x: T[n] = …`
     Let(String, Option<Ty>, Option<Expr>, Init),
     Assert(Expr, Option<String>),

@@ -1,8 +1,8 @@
 //! The claims of a step: the shared objects that it may touch on any path through it.
 //! docs/language.md ("Which executions are the same") defines them. For example, a step claims both
 //! branches of a choice, everything in an atomic block, and a whole array if the index is read from
-//! shared memory. To find the paths, the values of locals are used, and the values in shared memory
-//! are not.
+//! shared memory. The walk along the paths uses the values of locals, but treats every value in
+//! shared memory as unknown.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -24,7 +24,7 @@ type Value = Option<i128>;
 /// A position on a path through the step, with the known values there; `None` in place of an
 /// unknown value.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Place {
+struct PathPosition {
     frames: Vec<(usize, Vec<Value>)>,
     stack: Vec<Value>,
     atomic: u32,
@@ -47,7 +47,7 @@ pub(super) fn claims(code: &Code, state: &State, number: usize) -> Claims {
         frame.0 += 1;
     }
     let (atomic, fused, whole) = (process.atomic, process.fused, process.whole);
-    let start = Place {
+    let start = PathPosition {
         frames,
         stack: known(&process.stack),
         atomic,
@@ -81,7 +81,7 @@ struct Walk<'a> {
     /// The accesses on the paths walked so far.
     claims: Claims,
     /// The positions whose continuations are not yet explored.
-    open: Vec<Place>,
+    open: Vec<PathPosition>,
 }
 
 fn everything(code: &Code, state: &State) -> Claims {
@@ -105,7 +105,7 @@ fn elements(base: usize, len: usize, index: Value) -> Vec<usize> {
 
 impl Walk<'_> {
     /// Follows one instruction from this position.
-    fn follow(&mut self, mut place: Place) {
+    fn follow(&mut self, mut place: PathPosition) {
         let Walk {
             code,
             state,

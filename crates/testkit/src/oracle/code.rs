@@ -15,7 +15,8 @@ pub(super) enum Instr {
     /// The next `Yield` does not end the step, because the step of a guard includes the first step
     /// of the guarded statement.
     Fuse,
-    /// Takes back a `Fuse`, at the end of the guarded statement: it may have had no step.
+    /// Cancels a `Fuse` at the end of the guarded statement, in case the statement contains no
+    /// step.
     EndFuse,
     /// Under `atomicity access`: a statement begins here. If it is guarded, all of it up to `Over`
     /// belongs to the guard's step.

@@ -5,7 +5,8 @@
 use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
-/// What may be executed after some statements.
+/// The possible continuations after some statements. Each field says whether one of them is
+/// possible.
 #[derive(Clone, Copy)]
 struct Continuations {
     /// The statement after them.
@@ -31,7 +32,8 @@ impl Continuations {
         again: false,
         returned: false,
     };
-    /// Nothing is executed after a failure. A recursive call counts as one, too (see `after_all`).
+    /// Nothing is executed after a failure. A recursive call counts as a failure, too (see
+    /// `after_all`).
     const DEAD_END: Continuations = Continuations {
         next: false,
         ..Continuations::NEXT

@@ -84,8 +84,8 @@ struct Explorer<'a> {
     /// Every visited state, with its index in `graph`.
     seen: HashMap<Rc<State>, usize>,
     open: Vec<Rc<State>>,
-    /// The indices of the initial states. An invariant that is false in an initial state halts no
-    /// process.
+    /// The indices of the initial states, including those in which an invariant is false: a false
+    /// invariant halts no process there.
     starts: Vec<usize>,
     graph: Graph,
     /// For each state, whether a process that is meant to end is still running.
@@ -186,8 +186,8 @@ impl Explorer<'_> {
             self.truth.failures.extend(step.failures);
         }
         // A run with a discarded or failed process is not a livelock, so there are no edges from
-        // its states. The edge to the first of these states is kept, because a process that can
-        // make that step must make it at some time.
+        // its states. But the edge to the first of these states is recorded: it shows that the
+        // process is ready, and in a fair run a ready process must make its step at some time.
         let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
         let counts = !before.processes.values().any(halted);
         let (from, to) = (self.seen[before], self.open(next));

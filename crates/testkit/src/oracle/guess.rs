@@ -189,7 +189,8 @@ fn linear(e: &Expr) -> Option<(i128, i128)> {
 }
 
 /// Whether two conjuncts of the requirements compare the same term with constants such that no
-/// value satisfies both. Even if not, the requirements may contradict each other in another way.
+/// value satisfies both. If this is false, the requirements may still contradict each other in
+/// another way.
 pub(super) fn contradiction(program: &Program) -> bool {
     let mut parts = Vec::new();
     for item in &program.items {

@@ -5,11 +5,11 @@ use super::ast::Kind;
 use super::code::Instr;
 use super::compile::{CompileResult, Compiler};
 
-/// The constructs around a statement within its body.
+/// The constructs around a statement, within the body of its process or procedure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Enclosing {
     /// `atomic` is the number of open `AtomicBegin`s; `fused` is the number of guards whose step
-    /// may still go on.
+    /// may not have ended.
     pub atomic: usize,
     pub fused: usize,
     loops: Vec<Loop>,

@@ -32,7 +32,7 @@ pub(super) struct Frame {
     pub locals: Vec<i128>,
 }
 
-/// A process. Between steps, the last frame stands at a `Yield`.
+/// A process. Between steps, the next instruction of the last frame is a `Yield`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub status: Status,
@@ -47,17 +47,16 @@ pub(super) struct Process {
     /// Whether it is between `Begin` and `Over` of a statement that belongs as a whole to the step
     /// of a guard.
     pub whole: bool,
-    /// `trying` tells whether it is in a `try`, and `refused` whether the `try` has skipped an
-    /// operation.
+    /// Whether it is in a `try` (`trying`), and whether this `try` has skipped an operation
+    /// (`refused`).
     pub trying: bool,
     pub refused: bool,
     /// Whether a false `assume` happens before its next step.
     pub tainted: bool,
 }
 
-/// What a false `assume` happens before: for each cell, whether a false `assume` happens before its
-/// later reads and before its later writes; the same for the uses of each lock and for the checks
-/// of each invariant.
+/// The later accesses that some false `assume` happens before: for each cell its reads (`read`) and
+/// its writes (`written`), for each lock its uses, and for each invariant its checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Taint {
     pub read: Vec<bool>,
@@ -73,7 +72,7 @@ pub(super) struct State {
     /// The holder of each lock.
     pub locks: Vec<Option<usize>>,
     pub objects: Vec<Object>,
-    /// The processes by their numbers, which [`Machine::child`] gives.
+    /// The processes by their numbers, which [`Machine::child`] assigns.
     pub processes: Table,
     /// The values of the inputs, by the number of the process and the index of the input in it.
     /// Unknown initial values have the process `usize::MAX`.
@@ -338,8 +337,8 @@ impl<'a> Machine<'a> {
                             .map(|value| fork(&branch, value, name)),
                     );
                 }
-                // If not all values are tried anyway, a branch in which an `int` leaves 64 bits can
-                // be ignored.
+                // If `exact` is false, some values are not tried in any case. So a branch in which
+                // an `int` leaves 64 bits can be ignored, too.
                 Flow::TooWide if !self.exact => {
                     branch.step.discarded = true;
                     halt(&mut branch, now, Status::Discarded);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::FailureKind;
-use super::ast::{Expr, ItemKind, Kept, Kind, Place, Stmt, Ty};
+use super::ast::{Expr, ItemKind, Kind, Place, ResultTarget, Stmt, Ty};
 use super::code::Instr;
 use super::compile::{CompileResult, Compiler, Meaning};
 use super::parse::{Parsed, Parser};
@@ -47,7 +47,7 @@ pub(super) enum ObjectAction {
     /// Pushes the numbers of the oldest message, the last one on top.
     Receive,
     /// Removes the oldest message.
-    Taken,
+    RemoveOldest,
     Len,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum ActionResult {
     Done,
     Blocked,
     NotHeld,
-    /// One of these is pushed.
+    /// One of these values is pushed; which one is a choice.
     OneOf(Vec<i128>),
 }
 
@@ -130,7 +130,7 @@ impl Object {
                 self.queue.push_back(message);
             }
             ObjectAction::Receive => top.extend(self.queue.front().cloned().unwrap_or_default()),
-            ObjectAction::Taken => _ = self.queue.pop_front(),
+            ObjectAction::RemoveOldest => _ = self.queue.pop_front(),
             ObjectAction::Len => top.push(self.queue.len() as i128),
             ObjectAction::ReadUnlock | ObjectAction::Woken => {}
         }
@@ -168,7 +168,7 @@ impl Parser {
         Ok(Some((Expr::Num(UNBOUNDED), true)))
     }
 
-    /// `chan c[n][k]: T`
+    /// Parses `chan c[n][k]: T`.
     fn channel_item(&mut self) -> Parsed<Vec<ItemKind>> {
         self.at += 1;
         let name = self.name()?;
@@ -187,7 +187,7 @@ impl Parser {
         Ok(vec![ItemKind::Channel(name, size, capacity, fields)])
     }
 
-    /// `c ! e` and `c ? x`
+    /// Parses `c ! e` or `c ? x`.
     fn channel_statement(&mut self) -> Parsed<Option<Kind>> {
         let start = self.at;
         let channel = self.path()?;
@@ -291,12 +291,12 @@ impl Parser {
             return Ok(Some(update));
         }
         let start = self.at;
-        let kept = if word == "let" && self.sign_after(2) == Some("=") {
+        let target = if word == "let" && self.sign_after(2) == Some("=") {
             self.at += 1;
-            Kept::Let(self.name()?)
+            ResultTarget::Let(self.name()?)
         } else {
             match self.path() {
-                Ok(place) if self.sees(":=") => Kept::Place(place),
+                Ok(place) if self.sees(":=") => ResultTarget::Place(place),
                 _ => {
                     self.at = start;
                     return Ok(None);
@@ -307,9 +307,9 @@ impl Parser {
         if self.word_after(0) == Some("try") && self.word_after(1).is_some() {
             self.at += 1;
             let tried = self.unguarded()?;
-            return Ok(Some(Kind::Try(kept, Box::new(tried))));
+            return Ok(Some(Kind::Try(target, Box::new(tried))));
         }
-        if let Some(update) = self.update(Some(kept))? {
+        if let Some(update) = self.update(Some(target))? {
             return Ok(Some(update));
         }
         self.at = start;
@@ -414,7 +414,7 @@ impl Compiler {
         self.assign(places, &names)?;
         // The message is removed last, so that after a failure in the stores it is still in the
         // channel.
-        self.perform(ObjectAction::Taken, channel)
+        self.perform(ObjectAction::RemoveOldest, channel)
     }
 
     /// Compiles `c ! e` or `c ? x` as one step.
@@ -522,8 +522,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// `let ok = try s`
-    pub(super) fn try_(&mut self, kept: &Kept, tried: &Stmt) -> CompileResult {
+    /// Compiles `let ok = try s`.
+    pub(super) fn try_(&mut self, target: &ResultTarget, tried: &Stmt) -> CompileResult {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         let slot = self.slot(1);
@@ -534,7 +534,7 @@ impl Compiler {
             let out = self.emit(Instr::JumpIfNot(0));
             self.send(channel, values)?;
             self.land(out);
-            return self.keep(kept, slot);
+            return self.store_result(target, slot);
         }
         self.emit(Instr::Trying(true));
         match &tried.kind {
@@ -552,14 +552,14 @@ impl Compiler {
             self.received(channel, places)?;
             self.land(out);
         }
-        self.keep(kept, slot)
+        self.store_result(target, slot)
     }
 
     /// Stores the result of a `try`, which ends the step.
-    fn keep(&mut self, kept: &Kept, slot: usize) -> CompileResult {
-        let place = match kept {
-            Kept::Place(place) => place.clone(),
-            Kept::Let(name) => {
+    fn store_result(&mut self, target: &ResultTarget, slot: usize) -> CompileResult {
+        let place = match target {
+            ResultTarget::Place(place) => place.clone(),
+            ResultTarget::Let(name) => {
                 self.local(name, None, Ty::Bool)?;
                 Place {
                     name: name.clone(),

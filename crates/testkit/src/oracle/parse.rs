@@ -280,7 +280,7 @@ impl Parser {
         Ok(ItemKind::Process(name, range, self.block()?))
     }
 
-    /// `i in a..b`
+    /// Parses `i in a..b`.
     fn range(&mut self) -> Parsed<(String, Expr, Expr)> {
         let name = self.name()?;
         if !self.has_word("in") {

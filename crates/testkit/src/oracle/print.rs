@@ -1,7 +1,8 @@
 //! Prints the tree as a text, one statement a line.
 
 use super::ast::{
-    Alternative, Child, Expr, Init, Item, ItemKind, Kept, Kind, Place, Program, Stmt, Temporal,
+    Alternative, Child, Expr, Init, Item, ItemKind, Kind, Place, Program, ResultTarget, Stmt,
+    Temporal,
 };
 
 /// Returns the text of a program. Parsing it gives the same tree, except for lines and `Seq`s.
@@ -255,15 +256,17 @@ fn line(kind: &Kind) -> String {
             let all: Vec<_> = places.iter().map(place).collect();
             format!("{} ? {}", place(channel), all.join(", "))
         }
-        Kind::Try(Kept::Let(name), tried) => format!("let {name} = try {}", line(&tried.kind)),
-        Kind::Try(Kept::Place(kept), tried) => {
+        Kind::Try(ResultTarget::Let(name), tried) => {
+            format!("let {name} = try {}", line(&tried.kind))
+        }
+        Kind::Try(ResultTarget::Place(kept), tried) => {
             format!("{} := try {}", place(kept), line(&tried.kind))
         }
         Kind::Update(kept, of, verb, values) => {
             let kept = match kept {
                 None => String::new(),
-                Some(Kept::Let(name)) => format!("let {name} = "),
-                Some(Kept::Place(kept)) => format!("{} := ", place(kept)),
+                Some(ResultTarget::Let(name)) => format!("let {name} = "),
+                Some(ResultTarget::Place(kept)) => format!("{} := ", place(kept)),
             };
             format!("{kept}{}.{verb}({})", place(of), exprs(values))
         }

@@ -2,7 +2,7 @@
 //!
 //! The oracle's memory is sequentially consistent, so the orders of the operations have no effect.
 
-use super::ast::{Expr, Kept, Kind, Op, Place, Ty};
+use super::ast::{Expr, Kind, Op, Place, ResultTarget, Ty};
 use super::code::Instr;
 use super::compile::{CompileResult, Compiler, Meaning};
 use super::parse::{Parsed, Parser};
@@ -45,7 +45,7 @@ impl Parser {
         Ok((verb, values))
     }
 
-    /// Skips a `load`, which is the value itself.
+    /// Skips a `load` of a variable, because its value is that of the variable.
     pub(super) fn skip_load(&mut self) -> Parsed<()> {
         if !self.sees_verb() {
             return Ok(());
@@ -56,8 +56,8 @@ impl Parser {
         }
     }
 
-    /// Parses an update, if one is next; its result goes to `kept`.
-    pub(super) fn update(&mut self, kept: Option<Kept>) -> Parsed<Option<Kind>> {
+    /// Parses an update, if one is next; its result is stored in `target`.
+    pub(super) fn update(&mut self, target: Option<ResultTarget>) -> Parsed<Option<Kind>> {
         let start = self.at;
         let place = match self.path() {
             Ok(place) if self.sees_verb() && self.word_after(1) != Some("load") => place,
@@ -67,10 +67,10 @@ impl Parser {
             }
         };
         let (verb, values) = self.verb()?;
-        Ok(Some(match kept {
+        Ok(Some(match target {
             None if verb == "store" => Kind::Assign(vec![place], values),
             Some(_) if verb == "store" => return Err("a store has no result".into()),
-            kept => Kind::Update(kept, place, verb, values),
+            target => Kind::Update(target, place, verb, values),
         }))
     }
 }
@@ -81,7 +81,7 @@ impl Compiler {
     /// of the arguments.
     pub(super) fn update(
         &mut self,
-        kept: Option<&Kept>,
+        target: Option<&ResultTarget>,
         place: &Place,
         done: (&str, &[Expr]),
     ) -> CompileResult {
@@ -149,8 +149,8 @@ impl Compiler {
                 self.store(place, new, index)?;
             }
         }
-        if let Some(kept) = kept {
-            self.keep_update(kept, result)?;
+        if let Some(target) = target {
+            self.store_update_result(target, result)?;
         }
         self.emit(Instr::AtomicEnd);
         Ok(())
@@ -168,10 +168,14 @@ impl Compiler {
         slot
     }
 
-    fn keep_update(&mut self, kept: &Kept, (slot, ty): (usize, Ty)) -> CompileResult {
-        let place = match kept {
-            Kept::Place(place) => place.clone(),
-            Kept::Let(name) => {
+    fn store_update_result(
+        &mut self,
+        target: &ResultTarget,
+        (slot, ty): (usize, Ty),
+    ) -> CompileResult {
+        let place = match target {
+            ResultTarget::Place(place) => place.clone(),
+            ResultTarget::Let(name) => {
                 self.local(name, None, ty)?;
                 Place {
                     name: name.clone(),

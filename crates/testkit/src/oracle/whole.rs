@@ -6,7 +6,7 @@ use super::parse::{Parsed, Parser};
 use super::sugar::{Base, Tree, bin};
 
 impl Parser {
-    /// Parses a statement that is sugar; `None` if it is not.
+    /// Parses a statement that is sugar; `None` for other statements.
     pub(super) fn sugared_statement(&mut self) -> Parsed<Option<Kind>> {
         let start = self.at;
         let Some(word) = self.word_after(0).map(str::to_owned) else {

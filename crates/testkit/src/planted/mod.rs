@@ -15,7 +15,7 @@
 //! | errata E12: a failure or a false `assume` stops the execution | [`Switches::stop_at_mishap`] |
 //! | errata E1: context-sensitive DPOR as printed | [`context()`] |
 //! | a process without a step in the first run never runs | [`forgets_idle`] |
-//! | mistakes about the processes that are interchangeable | [`Permuting`] |
+//! | mistakes about the processes that are interchangeable | [`WrongSymmetry`] |
 //!
 //! Defects of the commands around the engines are planted in `tests/hostile/planted.rs`.
 
@@ -28,4 +28,4 @@ mod symmetry;
 pub use context::context;
 pub use idle::{forgets_idle, idle_in_first_run};
 pub use source::{Switches, source};
-pub use symmetry::{Mistake, Permuting};
+pub use symmetry::{Mistake, WrongSymmetry};

@@ -67,8 +67,8 @@ impl Order {
             .find(|&k| self.run[k].process == process || self.run[k].spawned.contains(&process))
     }
 
-    /// Whether two events of different processes conflict, and the earlier one does not already
-    /// happen before the later one by an earlier event of the later one's process.
+    /// Whether two events of different processes conflict and only this conflict orders them:
+    /// `earlier` is not in the past of [`own_past`](Self::own_past) of `later`.
     pub(super) fn concurrent(&self, earlier: usize, later: usize) -> bool {
         let (e, f) = (&self.run[earlier], &self.run[later]);
         e.process != f.process
@@ -76,7 +76,7 @@ impl Order {
             && (self.own_past(later)).is_none_or(|own| own != earlier && !self.before(earlier, own))
     }
 
-    /// Whether no third event lies between them in happens-before.
+    /// Whether happens-before places no third event between the two.
     pub(super) fn adjacent(&self, earlier: usize, later: usize) -> bool {
         !(earlier + 1..later).any(|k| self.before(earlier, k) && self.before(k, later))
     }

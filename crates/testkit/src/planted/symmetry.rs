@@ -11,27 +11,29 @@ use mazurka_lang::Machine;
 pub enum Mistake {
     /// No mistake.
     None,
-    /// In images all members have the same label.
-    Blind,
-    /// The parts of the state that no permutation changes are not compared.
-    Forgetful,
-    /// A permuted state has the observation of the original state.
-    OneObservation,
-    /// The steps of a permuted run have the processes of the original run.
-    OldNames,
-    /// In images the last member of each group keeps its own label, although permutations move it.
-    TooSmall,
+    /// All members have the same label in [images](Symmetric::image).
+    EqualLabels,
+    /// States are compared without the parts that no permutation changes ([`Symmetric::unmoved`]).
+    UnmovedPartsIgnored,
+    /// [`Symmetric::observation_of`] returns the observation of the original state for each
+    /// permuted state.
+    OriginalObservation,
+    /// [`Symmetric::process_of`] returns the original process for each permuted process.
+    OriginalProcesses,
+    /// The last member of each group keeps its own label in [images](Symmetric::image), even if the
+    /// permutation moves it.
+    LastMemberFixed,
 }
 
-/// A program with a mistake.
+/// A program whose symmetry has a planted mistake.
 #[derive(Debug)]
-pub struct Permuting {
+pub struct WrongSymmetry {
     machine: Machine,
     mistake: Mistake,
     groups: Vec<u32>,
 }
 
-impl Permuting {
+impl WrongSymmetry {
     /// Puts a mistake into a program.
     pub fn new(machine: Machine, mistake: Mistake) -> Self {
         let groups = machine.symmetry().map(|one| one.groups().to_vec());
@@ -48,27 +50,28 @@ impl Permuting {
     }
 }
 
-impl Symmetric for Permuting {
+impl Symmetric for WrongSymmetry {
     fn groups(&self) -> &[u32] {
         &self.groups
     }
 
     fn unmoved(&self) -> Fingerprint {
         match self.mistake {
-            Mistake::Forgetful => Fingerprint::ZERO,
+            Mistake::UnmovedPartsIgnored => Fingerprint::ZERO,
             _ => Symmetric::unmoved(&self.machine),
         }
     }
 
     fn image(&self, labels: &[u32]) -> Fingerprint {
         match self.mistake {
-            Mistake::Blind => self.machine.image(&vec![0; labels.len()]),
-            Mistake::TooSmall => {
+            Mistake::EqualLabels => self.machine.image(&vec![0; labels.len()]),
+            Mistake::LastMemberFixed => {
                 let mut labels = labels.to_vec();
                 let mut first = 0;
                 for &size in &self.groups {
                     let last = first + size as usize - 1;
-                    // If the permutation moves the last member, another one now has the same label.
+                    // If the permutation moves the last member, another member now has the same
+                    // label.
                     labels[last] = last as u32;
                     first = last + 1;
                 }
@@ -80,20 +83,20 @@ impl Symmetric for Permuting {
 
     fn observation_of(&self, labels: &[u32]) -> Fingerprint {
         match self.mistake {
-            Mistake::OneObservation => self.machine.observation_of(&self.identity()),
+            Mistake::OriginalObservation => self.machine.observation_of(&self.identity()),
             _ => self.machine.observation_of(labels),
         }
     }
 
     fn process_of(&self, process: ProcessId, labels: &[u32]) -> ProcessId {
         match self.mistake {
-            Mistake::OldNames => process,
+            Mistake::OriginalProcesses => process,
             _ => self.machine.process_of(process, labels),
         }
     }
 }
 
-impl Promises for Permuting {
+impl Promises for WrongSymmetry {
     fn guards(&self) -> &[Access] {
         self.machine.guards()
     }
@@ -115,7 +118,7 @@ impl Promises for Permuting {
     }
 }
 
-impl Execution for Permuting {
+impl Execution for WrongSymmetry {
     fn processes(&self) -> &ProcessTable {
         self.machine.processes()
     }
@@ -173,7 +176,7 @@ impl Execution for Permuting {
     }
 }
 
-impl Semantics for Permuting {
+impl Semantics for WrongSymmetry {
     type State = <Machine as Semantics>::State;
 
     fn state(&self) -> Self::State {

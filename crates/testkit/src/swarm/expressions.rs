@@ -1,10 +1,10 @@
 //! Random expressions of a given type.
 
-use super::{Maker, Name, binary};
+use super::{Name, TreeBuilder, binary};
 use crate::features::Feature;
 use crate::oracle::ast::{Expr, Op, Place, Ty};
 
-impl Maker {
+impl TreeBuilder {
     pub(super) fn literal(&mut self, ty: Ty) -> Expr {
         match ty {
             Ty::Bool => Expr::Bool(self.rng.percent(50)),

@@ -4,7 +4,7 @@
 //! The bodies are as random as in other programs of the swarm. No program has inputs or unknown
 //! initial values, because temporal properties are decided only for known values.
 
-use super::{BATCH, Maker, Theme, shape};
+use super::{BATCH, Theme, TreeBuilder, shape};
 use crate::Rng;
 use crate::features::Feature;
 use crate::oracle::ast::{Expr, Item, ItemKind, Kind, Stmt, Temporal};
@@ -28,26 +28,26 @@ pub fn kinds(seed: u64) -> String {
     shape.features.retain(|feature| !UNKNOWN.contains(feature));
     shape.features.remove(&Feature::Allows);
     shape.theme = shape.theme.filter(|theme| !UNKNOWN_THEMES.contains(theme));
-    let mut maker = Maker::new(shape, Rng::new(seed.wrapping_add(0x0DD_BA11)));
-    let mut program = maker.program();
-    maker.locals.clear();
+    let mut builder = TreeBuilder::new(shape, Rng::new(seed.wrapping_add(0x0DD_BA11)));
+    let mut program = builder.program();
+    builder.locals.clear();
     for item in &mut program.items {
         if let ItemKind::Process(_, _, body) = &mut item.kind
-            && maker.rng.percent(50)
+            && builder.rng.percent(50)
         {
             let all = std::mem::take(body);
             let forever = Kind::While(Expr::Bool(true), None, None, all);
             body.push(Stmt::new(forever));
         }
     }
-    let stated = maker.stated().into_iter();
+    let stated = builder.stated().into_iter();
     program
         .items
         .extend(stated.map(|kind| Item { line: 0, kind }));
     print(&program)
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns random temporal properties, and sometimes an `allows`.
     fn stated(&mut self) -> Vec<ItemKind> {
         let mut all = Vec::new();

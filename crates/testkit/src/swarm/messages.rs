@@ -1,19 +1,21 @@
-//! Programs that mostly send and receive: in every form, from several processes, over channels of
-//! one and two places and arrays of channels, and with every construct that depends on both ends.
+//! Programs that mostly send and receive, from several processes, with every form of send and
+//! receive. Channels have room for one or two messages, or are elements of an array. The programs
+//! use every construct that depends on both ends of a channel.
 
 use crate::Rng;
 
 /// Returns a random program with channels. All sent values differ, so that orders are visible.
 pub fn messages(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x006d_6573_7361_6765);
-    Maker { rng, value: 0 }.program()
+    ProgramWriter { rng, value: 0 }.program()
 }
 
-/// Returns a random program whose channels have one sender and one receiver, in most cases; in the
-/// others, one statement looks at both ends of a channel, or uses an end of another process.
+/// Returns a random program in which each channel has one sender and one receiver. In some programs
+/// one statement breaks this rule: it touches both ends of a channel, or an end that belongs to
+/// another process.
 pub fn network(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x006e_6574_776f_726b);
-    Maker { rng, value: 0 }.network()
+    ProgramWriter { rng, value: 0 }.network()
 }
 
 /// A channel of a network, with its only sender and its only receiver.
@@ -25,12 +27,12 @@ struct Link {
 }
 
 /// Writes the text of a program; `value` is the last value sent.
-struct Maker {
+struct ProgramWriter {
     rng: Rng,
     value: usize,
 }
 
-impl Maker {
+impl ProgramWriter {
     fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }

@@ -122,10 +122,10 @@ pub fn swarm(seed: u64) -> String {
     print(&program(seed))
 }
 
-/// Returns the same program as a tree.
+/// Returns the program of this seed as a tree.
 pub fn program(seed: u64) -> Program {
-    let mut maker = Maker::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
-    maker.program()
+    let mut builder = TreeBuilder::new(shape(seed / BATCH), Rng::new(seed.wrapping_add(0xC0FFEE)));
+    builder.program()
 }
 
 /// A name in scope.
@@ -144,8 +144,9 @@ struct Procedure {
     recursive: bool,
 }
 
-/// Makes the tree of a program. Has the names in scope, and limits on what may still be generated.
-struct Maker {
+/// Makes the tree of a program. Contains the names in scope, and limits on the statements that may
+/// still be generated.
+struct TreeBuilder {
     shape: Shape,
     rng: Rng,
     shared: Vec<Name>,
@@ -161,7 +162,7 @@ struct Maker {
     unknowns: usize,
 }
 
-impl Maker {
+impl TreeBuilder {
     fn new(shape: Shape, rng: Rng) -> Self {
         let budget = 4 + 3 * shape.processes;
         Self {
@@ -309,7 +310,8 @@ impl Maker {
             let name = self.rng.pick(&names).cloned().unwrap_or_default();
             items.push(ItemKind::Observe(vec![name]));
         }
-        // A copy of the generator, so that these items do not change the rest of the program.
+        // These items draw from a copy of the random number generator, so that they do not change
+        // the rest of the program.
         let mut rng = self.rng.clone();
         let mut allows_results = false;
         if self.has(Feature::Allows) && rng.percent(70) {
@@ -409,7 +411,7 @@ impl Maker {
     }
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns this many statements of a process.
     fn more(&mut self, count: usize) -> Vec<Stmt> {
         match count {

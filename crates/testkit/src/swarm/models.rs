@@ -15,7 +15,7 @@ use crate::Rng;
 /// assert!(oracle::parse(&text).is_ok(), "{text}");
 /// ```
 pub fn models(seed: u64) -> String {
-    let mut maker = Maker {
+    let mut writer = ProgramWriter {
         rng: Rng::new(seed.wrapping_add(0x0DE1)),
         names: 0,
         locals: Vec::new(),
@@ -23,11 +23,11 @@ pub fn models(seed: u64) -> String {
         access: false,
         step: false,
     };
-    maker.program()
+    writer.program()
 }
 
 /// Writes the text of a program.
-struct Maker {
+struct ProgramWriter {
     rng: Rng,
     names: usize,
     /// Locals that are numbers.
@@ -53,7 +53,7 @@ fn busy(s: State): bool { s == Busy || s == Done }
 proc leave(n: int) { if n > 1 { x := n; return }; x == n |> return; m.from := n }
 ";
 
-impl Maker {
+impl ProgramWriter {
     fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }
@@ -163,7 +163,7 @@ impl Maker {
         if depth == 0 || self.rng.percent(40) {
             return self.read();
         }
-        let inner = |maker: &mut Self| maker.number(depth - 1);
+        let inner = |writer: &mut Self| writer.number(depth - 1);
         match self.rng.below(10) {
             0 => format!("({} + {})", inner(self), self.rng.below(3)),
             1 if self.may_read() => format!("least({}, {})", inner(self), inner(self)),

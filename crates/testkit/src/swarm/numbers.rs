@@ -3,16 +3,16 @@
 //! violates. The value is not in the text of the program. The oracle finds it by solving simple
 //! equations (oracle/guess.rs).
 
-use super::{Maker, Name, binary};
+use super::{Name, TreeBuilder, binary};
 use crate::oracle::ast::{Expr, Init, ItemKind, Kind, Op, Stmt, Ty};
 
-/// A term over an unknown number, and what it evaluates to if the number has the picked value.
+/// A term over an unknown number, and the value of the term if the number has the picked value.
 struct Term {
     term: Expr,
     value_of_term: i128,
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns a value of this type, of any magnitude.
     fn picked(&mut self, ty: Ty) -> i128 {
         let bits = [3, 8, 31, 32, 40, 61][self.rng.below(6)];
@@ -137,7 +137,7 @@ impl Maker {
         [Ty::Int, Ty::Int, Ty::Signed(64), Ty::Signed(32)][self.rng.below(4)]
     }
 
-    /// `let l = input(int); assume …; assert …`, if no shared number is unknown.
+    /// Returns `let l = input(int); assume …; assert …`, or nothing if a shared number is unknown.
     pub(super) fn hard_input(&mut self) -> Vec<Kind> {
         if self.unknowns == 0 {
             return Vec::new();

@@ -1,8 +1,8 @@
 //! Random statements, within the features of the shape.
 
-use super::{Maker, Name, Procedure, between, binary};
+use super::{Name, Procedure, TreeBuilder, between, binary};
 use crate::features::Feature;
-use crate::oracle::ast::{Child, Expr, Init, Kept, Kind, Op, Place, Stmt, Ty};
+use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, ResultTarget, Stmt, Ty};
 
 /// The features with a statement of their own, and their weights.
 const STATEMENTS: [(Feature, u32); 28] = [
@@ -36,7 +36,7 @@ const STATEMENTS: [(Feature, u32); 28] = [
     (Feature::Update, 6),
 ];
 
-impl Maker {
+impl TreeBuilder {
     pub(super) fn block(&mut self, count: usize, depth: usize) -> Vec<Stmt> {
         let (locals, handles) = (self.locals.len(), self.handles.len());
         let mut body = Vec::new();
@@ -141,16 +141,16 @@ impl Maker {
             2 => Ty::Bool,
             _ => name.ty,
         };
-        let kept = self.rng.percent(60).then(|| self.kept(ty));
-        Kind::Update(kept, place, verb.into(), values)
+        let target = self.rng.percent(60).then(|| self.result_target(ty));
+        Kind::Update(target, place, verb.into(), values)
     }
 
     /// Returns a local for a result, existing or new.
-    fn kept(&mut self, ty: Ty) -> Kept {
+    fn result_target(&mut self, ty: Ty) -> ResultTarget {
         let old = self.locals.clone();
         let old: Vec<Name> = old.into_iter().filter(|name| name.ty == ty).collect();
         match self.rng.pick(&old) {
-            Some(name) if self.rng.percent(50) => Kept::Place(self.place(name)),
+            Some(name) if self.rng.percent(50) => ResultTarget::Place(self.place(name)),
             _ => {
                 let (name, len) = (self.fresh("u"), None);
                 self.locals.push(Name {
@@ -158,7 +158,7 @@ impl Maker {
                     ty,
                     len,
                 });
-                Kept::Let(name)
+                ResultTarget::Let(name)
             }
         }
     }
@@ -398,7 +398,7 @@ impl Maker {
 fn assigns(stmt: &Stmt, name: &str) -> bool {
     match &stmt.kind {
         Kind::Assign(places, _) => places.iter().any(|place| place.name == name),
-        Kind::Update(Some(Kept::Place(place)), ..) => place.name == name,
+        Kind::Update(Some(ResultTarget::Place(place)), ..) => place.name == name,
         Kind::If(_, yes, no) => yes.iter().chain(no).any(|stmt| assigns(stmt, name)),
         Kind::Guard(_, inner) | Kind::GuardedLoop(_, inner) => assigns(inner, name),
         Kind::Choice(first, _, other) => assigns(first, name) || assigns(other, name),

@@ -11,7 +11,7 @@ use crate::Rng;
 /// statement.
 pub fn symmetric(seed: u64) -> String {
     let rng = Rng::new(seed ^ 0x7379_6d6d_6574_7279);
-    Maker {
+    ProgramWriter {
         rng,
         n: 0,
         fault: false,
@@ -24,7 +24,7 @@ pub fn symmetric(seed: u64) -> String {
     .program()
 }
 
-struct Maker {
+struct ProgramWriter {
     rng: Rng,
     n: usize,
     /// Whether an asymmetric statement must still be inserted.
@@ -39,7 +39,7 @@ struct Maker {
     declared: usize,
 }
 
-impl Maker {
+impl ProgramWriter {
     fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }

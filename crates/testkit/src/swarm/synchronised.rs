@@ -13,23 +13,23 @@ use crate::Rng;
 /// ```
 pub fn synchronised(seed: u64) -> String {
     let rng = Rng::new(seed.wrapping_add(0x5e11a));
-    let mut maker = Maker {
+    let mut writer = ProgramWriter {
         rng,
         names: 0,
         me: None,
     };
-    maker.program()
+    writer.program()
 }
 
 /// Writes the text of a program.
-struct Maker {
+struct ProgramWriter {
     rng: Rng,
     names: usize,
     /// The parameter of the process, if it has one.
     me: Option<&'static str>,
 }
 
-impl Maker {
+impl ProgramWriter {
     fn any_of(&mut self, all: &[&str]) -> String {
         all[self.rng.below(all.len())].to_owned()
     }

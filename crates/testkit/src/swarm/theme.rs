@@ -3,7 +3,7 @@
 //! A theme turns features on, and the processes of its programs begin with statements that combine
 //! them. The rest is as random as in other batches.
 
-use super::{Maker, binary};
+use super::{TreeBuilder, binary};
 use crate::features::Feature;
 use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, Stmt, Ty};
 
@@ -39,8 +39,8 @@ impl Theme {
         Self::Numbers,
     ];
 
-    /// The weight of each theme in the draw. A theme whose mistakes few commands can show has a
-    /// larger one.
+    /// The weight of each theme in the draw. A theme has a larger weight if few commands can show
+    /// the mistakes that it provokes.
     pub(super) const WEIGHTS: [u32; 7] = [2, 4, 4, 2, 2, 4, 4];
 
     /// Returns the features that the theme needs.
@@ -74,7 +74,7 @@ impl Theme {
     }
 }
 
-impl Maker {
+impl TreeBuilder {
     /// Returns the first statements of the process with this number.
     pub(super) fn opening(&mut self, number: usize) -> Vec<Kind> {
         match (self.shape.theme, number) {
@@ -140,7 +140,7 @@ impl Maker {
         }
     }
 
-    /// `let l = x; spawn { if l == 1 { … } }`
+    /// Returns `let l = x; spawn { if l == 1 { … } }`.
     fn idle_child(&mut self) -> Vec<Kind> {
         let first = self.shared[0].clone();
         let read = self.read(&first);
@@ -158,7 +158,7 @@ impl Maker {
         vec![bind, Kind::Spawn(None, child)]
     }
 
-    /// `let l = input(i8); assume l > 1`
+    /// Returns `let l = input(i8); assume l > 1`.
     fn assume_first(&mut self) -> Vec<Kind> {
         self.unknowns = self.unknowns.saturating_sub(1);
         let ty = [Ty::Bool, Ty::Signed(8), Ty::Unsigned(8)][self.rng.below(3)];
@@ -168,7 +168,7 @@ impl Maker {
         vec![Kind::Let(local, None, None, input), Kind::Assume(test)]
     }
 
-    /// `spawn h { … }; spawn { join h; … }`
+    /// Returns `spawn h { … }; spawn { join h; … }`.
     fn foreign_join(&mut self) -> Vec<Kind> {
         self.children = self.children.saturating_sub(2);
         let handle = self.fresh("h");
@@ -185,7 +185,7 @@ impl Maker {
         ]
     }
 
-    /// `lock(m); lock(n); …; unlock(n); unlock(m)`, or the other way round.
+    /// Returns `lock(m); lock(n); …; unlock(n); unlock(m)`. If `turned`, `n` is locked first.
     fn crossed(&mut self, turned: bool) -> Vec<Kind> {
         let place = |name: &str| Place {
             name: name.into(),

@@ -41,8 +41,8 @@ pub struct CommandAnswer {
     pub open: Vec<Kind>,
     /// The final states, if the command lists all of them.
     pub finals: Option<BTreeSet<State>>,
-    /// A mistake that shows without the truth: a witness that does not replay, or a run that ends
-    /// in another state than it says.
+    /// A mistake that is visible without the truth: a witness that does not replay, or a run that
+    /// does not end in the state that its record contains.
     pub wrong: Option<String>,
     /// The part that only `prove` reports.
     pub proof: Option<Proof>,
@@ -108,7 +108,7 @@ impl CommandAnswer {
     }
 }
 
-/// The values at the end of a run.
+/// Returns the values at the end of a run.
 pub fn state_of(run: &Run) -> State {
     named(&run.state)
 }

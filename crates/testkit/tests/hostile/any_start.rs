@@ -8,9 +8,11 @@ use mazurka_testkit::oracle::{Answer, Limits, judge, parse};
 use crate::answer::{State, named};
 use crate::expected::Stated;
 
-/// Returns what is wrong with the answer. Either it names initial values from which permutations
-/// end differently, but with these values they do not. Or it names none, although permutations from
-/// the initial values of the text end differently; `finals` are their final states.
+/// Returns what is wrong with the answer, in two cases:
+/// - The answer names initial values from which permutations end differently, but from these values
+///   all of them end alike.
+/// - The answer names no initial values, but from the initial values in the text permutations end
+///   differently: there are several final states in `finals`.
 pub fn wrong(text: &str, found: &AnyStartPermutations, finals: &BTreeSet<State>) -> Option<String> {
     let none = found.disagreements.is_empty() && found.undecided.is_none() && found.all_pairs;
     if none && finals.len() > 1 {

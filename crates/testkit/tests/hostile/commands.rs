@@ -28,7 +28,7 @@ use crate::answer::{CommandAnswer, Outcome, Proof, State, named, state_of};
 use crate::any_start;
 use crate::harness::Plant;
 
-/// A command with its flags. Its `Display` is what a user types.
+/// A command with its flags. Its `Display` is the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Check,
@@ -91,7 +91,7 @@ impl fmt::Display for Command {
 }
 
 impl Command {
-    /// The first word, under which refusals and times are counted.
+    /// Returns the first word, under which refusals and times are counted.
     pub fn name(&self) -> String {
         match self {
             Command::Check | Command::CheckDeterministic => "check".to_owned(),
@@ -232,7 +232,7 @@ impl Loaded {
     }
 }
 
-/// The limits of all commands. No small program should reach them.
+/// Returns the limits of all commands. No small program should reach them.
 fn limits() -> Limits {
     Limits {
         steps: Some(100_000),
@@ -440,7 +440,7 @@ fn tests(program: &Program, algorithm: Algorithm, options: &Options) -> Result<O
     let (record, _) = program.explore_tests(algorithm, options, &mut quietly(), sink)?;
     let mut answer = CommandAnswer::from_record(&record);
     answer.wrong = wrong;
-    // With unknown values, a test shows only one of the values that lead there.
+    // With unknown values, a test shows the final state for a single choice of the values.
     answer.finals = (!unknown).then_some(finals);
     Ok(answer.boxed())
 }
@@ -473,7 +473,7 @@ fn resume(program: &Program, algorithm: Algorithm, jobs: usize, options: &Option
             Ok(found) => found,
             Err(refused) => return Outcome::Refused(refused.to_string()),
         };
-        // A part that is too large is not finished in any stage.
+        // A stage whose limit is `MOST` is the last one, even if it does not finish the search.
         let Some(left) = left.filter(|_| most < MOST) else {
             let mut answer = CommandAnswer::from_record(&record);
             answer.wrong = replay(program, &record);

@@ -121,7 +121,7 @@ impl Expected {
         }
     }
 
-    /// The kinds of violations that the program has.
+    /// Returns the kinds of violations that the program has.
     pub fn kinds(&self) -> Kinds {
         let all = [
             (Violation::Failure, !self.failures.is_empty()),
@@ -134,7 +134,7 @@ impl Expected {
         present.map(|(kind, _)| kind).collect()
     }
 
-    /// The kinds of violations that `check` counts.
+    /// Returns the kinds of violations that `check` counts.
     pub fn counted(&self) -> Kinds {
         let stated = &self.stated;
         let all = if stated.observes || stated.expects || !stated.property {
@@ -156,8 +156,8 @@ impl Expected {
         !self.kinds().and(self.counted()).and(kinds).is_empty()
     }
 
-    /// The lines of the failures that are not about final states.
-    pub fn on_the_way(&self) -> BTreeSet<usize> {
+    /// Returns the lines of the failures that are not about final states.
+    pub fn failures_of_steps(&self) -> BTreeSet<usize> {
         self.failures.difference(&self.ensures).copied().collect()
     }
 
@@ -166,7 +166,7 @@ impl Expected {
         self.stated.inputs || self.stated.starts_anywhere
     }
 
-    /// All shared variables in the final states, if all of them are observed and known.
+    /// Returns all shared variables in the final states, if all of them are observed and known.
     pub fn finals(&self) -> Option<&BTreeSet<State>> {
         (!self.stated.observes && !self.open()).then_some(&self.observed)
     }
@@ -263,7 +263,7 @@ impl Stated {
     }
 }
 
-/// The text of a value in a property for `reach`.
+/// Returns the text of a value in a property for `reach`.
 pub fn literal(name: &str, value: i128, stated: &Stated) -> String {
     if stated.bools.contains(name) {
         (value != 0).to_string()

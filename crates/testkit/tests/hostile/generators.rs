@@ -67,8 +67,8 @@ impl fmt::Display for Generator {
     }
 }
 
-/// Joins the lines of some programs: a failure in a choice that spans several lines may be reported
-/// at any of them.
+/// Joins the lines of a program in which a choice spans several lines, because a failure in the
+/// choice may be reported at any of these lines.
 pub fn layout(text: String) -> String {
     let closes = |text: &str| text.matches('}').count() > text.matches('{').count();
     let goes_on = |line: &str| {
@@ -112,7 +112,7 @@ fn impossible(text: &str) -> Option<String> {
     Some(print(&program))
 }
 
-/// The programs of the corpus and the examples, in the order of their paths.
+/// Returns the programs of the corpus and the examples, in the order of their paths.
 fn originals() -> &'static [String] {
     static ALL: OnceLock<Vec<String>> = OnceLock::new();
     ALL.get_or_init(|| {

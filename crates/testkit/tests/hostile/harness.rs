@@ -75,7 +75,7 @@ impl Trial<'_> {
     }
 }
 
-/// The commands to run on a program: the cheap ones always, the others on some programs.
+/// Returns the commands to run on a program: the cheap ones always, the others on some programs.
 pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     let mut all = vec![Command::Check, Command::CheckDeterministic];
     all.extend(Algorithm::ALL.iter().map(|&a| Command::Explore(a)));
@@ -121,8 +121,8 @@ pub fn commands(seed: u64, open: bool) -> Vec<Command> {
     all
 }
 
-/// The commands to run with the installed solver. Each query goes to another process, so they are
-/// few.
+/// Returns the commands to run with the installed solver. Each query goes to another process, so
+/// they are few.
 fn installed(seed: u64) -> impl Iterator<Item = Command> {
     let all = [
         Command::Check,

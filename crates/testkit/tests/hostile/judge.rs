@@ -178,7 +178,7 @@ fn unfold(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
         return None;
     }
     let missed: Vec<_> = truth
-        .on_the_way()
+        .failures_of_steps()
         .difference(&answer.failures)
         .copied()
         .collect();
@@ -189,7 +189,7 @@ fn unfold(answer: &CommandAnswer, truth: &Expected) -> Option<String> {
     if truth.deadlock && !answer.deadlock {
         return Some("a deadlock not found".to_owned());
     }
-    let fails = counts(Kind::Failure) && !truth.on_the_way().is_empty();
+    let fails = counts(Kind::Failure) && !truth.failures_of_steps().is_empty();
     let violated = fails || counts(Kind::Deadlock) && truth.deadlock;
     match answer.verdict {
         Verdict::Verified if violated || truth.stated.ensures => Some("verified".to_owned()),

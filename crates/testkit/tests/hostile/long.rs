@@ -197,19 +197,23 @@ impl Total {
         }
     }
 
-    /// The number of programs that some command gets wrong.
+    /// Returns the number of programs that some command gets wrong.
     pub fn wrong(&self) -> u64 {
         self.wrong
     }
 
-    /// The commands that gave no answer for any program: they refused it or were inconclusive.
-    pub fn useless(&self) -> Vec<&str> {
-        let useless = |tally: &Tally| tally.runs == tally.refused + tally.inconclusive;
-        let found = self.tallies.iter().filter(|(_, tally)| useless(tally));
+    /// Returns the commands that gave no answer for any program: they refused it or were
+    /// inconclusive.
+    pub fn commands_without_answers(&self) -> Vec<&str> {
+        let gave_no_answer = |tally: &Tally| tally.runs == tally.refused + tally.inconclusive;
+        let found = self
+            .tallies
+            .iter()
+            .filter(|(_, tally)| gave_no_answer(tally));
         found.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The pairs that never occurred together with a violation, and are not excused.
+    /// Returns the pairs that never occurred together with a violation, and are not excused.
     pub fn missing(&self) -> Vec<(Feature, Feature)> {
         let mut missing = Vec::new();
         for one in Feature::ALL {

@@ -73,7 +73,7 @@ fn a_process_left_out_of_the_preference_is_caught() {
     });
 }
 
-/// The failing steps of a run.
+/// Returns the failing steps of a run.
 fn failing(run: &Run) -> impl Iterator<Item = (String, usize, String)> {
     let steps = run.steps.iter();
     steps.filter_map(|step| {
@@ -144,8 +144,9 @@ fn assumes_first(text: &str) -> bool {
     items.any(|item| matches!(&item.kind, ItemKind::Process(.., body) if starts(body)))
 }
 
-/// Defect 4: with a false `assume` on an input before the first step, beside a process that fails,
-/// the failure was searched for again in a run that has no steps.
+/// Defect 4: an internal error in programs with an input that an `assume` before the first step
+/// constrains, beside a process that fails. The engine searched for the failure in a run without
+/// steps.
 #[test]
 fn an_internal_error_with_inputs_is_caught() {
     caught("inputs", "check", &|_, text, answer| {

@@ -83,7 +83,7 @@ fn at((process, line): &(String, usize)) -> String {
 }
 
 impl Loaded {
-    /// Returns all points in the text (process and line) at which processes stand before a step;
+    /// Returns all points in the text (process and line) at which a step of a process begins;
     /// `None` if there are too many runs.
     fn points(&self) -> Option<BTreeSet<(String, usize)>> {
         let program = self.concrete()?;

@@ -1,4 +1,4 @@
-//! Shrinks a program while something stays wrong with it.
+//! Shrinks a program that shows a mistake, as long as the smaller program shows it, too.
 //!
 //! This works on words, not on a tree, and knows only the brackets of the language. So it applies
 //! to any text that a generator makes. A cut that leaves no valid program is dropped.
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::generators::layout;
 
-/// The words of a program, without comments.
+/// Returns the words of a program, without comments.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for line in text.lines() {
@@ -104,7 +104,7 @@ fn balanced(words: &[String]) -> bool {
     open.is_empty()
 }
 
-/// The closing bracket that matches the opening one here.
+/// Returns the closing bracket that matches the opening one here.
 fn closing(words: &[String], open: usize) -> Option<usize> {
     (open + 1..words.len()).find(|&end| balanced(&words[open..=end]))
 }

@@ -64,14 +64,16 @@ pub struct Report {
     pub wrong: u64,
     /// Some of the wrong programs.
     pub findings: Vec<Finding>,
-    /// The number of wrong programs of a kind: the command, and its mistake without the numbers.
+    /// For each kind of mistake, the number of programs with this mistake. A kind is the name of
+    /// the command, and the description of the mistake without its digits.
     kinds: BTreeMap<String, u64>,
 }
 
-/// The number of programs of one kind that are shrunk.
+/// The maximal number of programs with one kind of mistake that are shrunk.
 const MOST_OF_A_KIND: u64 = 2;
 
-/// The number of kinds that are shrunk. If there are more, they usually have one cause.
+/// The maximal number of kinds of mistakes of which programs are shrunk. If there are more kinds,
+/// they usually have one cause.
 const MOST_KINDS: usize = 20;
 
 fn kind(fault: &Fault) -> String {
@@ -80,7 +82,7 @@ fn kind(fault: &Fault) -> String {
     words.take(80).collect()
 }
 
-/// The limits of the oracle. Programs that exceed them are too large for the engines, too.
+/// Returns the limits of the oracle. Programs that exceed them are too large for the engines, too.
 fn limits() -> Limits {
     Limits {
         states: 4_000,
@@ -94,13 +96,13 @@ pub fn expected_by_oracle(text: &str) -> Result<Expected, Unknown> {
 }
 
 /// A program that was compared.
-pub struct Visit<'a> {
+pub struct ComparedProgram<'a> {
     pub text: &'a str,
     pub violated: bool,
 }
 
 /// Tries the programs, and calls `each` for every one that was compared.
-pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
+pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&ComparedProgram)) -> Report {
     let mut report = Report::default();
     for (seed, text) in wanted.texts() {
         if crate::harness::trace() {
@@ -116,7 +118,7 @@ pub fn tour(wanted: &Tour, each: &mut dyn FnMut(&Visit)) -> Report {
                 let violated = truth.violated();
                 report.violated += u64::from(violated);
                 let text = &text;
-                each(&Visit { text, violated });
+                each(&ComparedProgram { text, violated });
             }
             Err(Unknown::TooLarge) => report.too_large += 1,
             Err(Unknown::Refused) => report.refused += 1,
@@ -190,13 +192,14 @@ fn wrong_with(
     }
 }
 
-/// Returns a mistake of any command about a text.
+/// Returns the first mistake that a command makes about a program; `None` if there is none.
 pub fn any_mistake(text: &str) -> Option<Fault> {
     // The seed decides which commands are run.
     (0..60).find_map(|seed| wrong(text, seed, "", None))
 }
 
-/// Returns a mistake of a command about a text, if the oracle knows the truth.
+/// Returns the first mistake that a command makes about a program. Returns `None` if there is none,
+/// or if the oracle does not know the truth.
 fn wrong(text: &str, seed: u64, only: &str, plant: Option<&Plant>) -> Option<Fault> {
     let only = Some(only);
     let trial = Trial { only, plant };

@@ -97,7 +97,7 @@ fn independent_neighbours_commute() {
     assert!(crossed > 100, "{crossed}");
 }
 
-/// A program whose processes only send different values and receive them into locals.
+/// Returns a program whose processes only send different values and receive them into locals.
 fn plain(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let mut text = String::new();
@@ -267,13 +267,15 @@ fn operations_on_both_ends_are_dependent() {
         )
     };
     assert_eq!(executions(&with("skip"), Algorithm::Optimal), 1);
-    // The third process runs before, between or after three steps; the last two have two orders.
+    // The step of the third process comes before the three other steps, after the first send, after
+    // all three, or between the second send and the receive, in either order.
     assert_eq!(executions(&with("x := len(c)"), Algorithm::Optimal), 5);
     let text = with("skip").replace("var x", "invariant len(c) < 3 var x");
     assert_eq!(executions(&text, Algorithm::Optimal), 2);
 }
 
-/// Two processes that send before they receive, each one message too many.
+/// Two processes send before they receive. Each sends one message more than its channel has room
+/// for.
 #[test]
 fn deadlocks_are_found() {
     let text = "chan a[1]: int chan b[1]: int

@@ -13,7 +13,7 @@ use mazurka_explore::{Algorithm, Findings, Goal, Search, Unfold};
 use mazurka_lang::{Machine, Property, compile, load};
 use mazurka_testkit::{Dependence, Limit, States, Summary, machine, naive, shrink, tree};
 
-/// The number of programs to try: `MAZURKA_PROGRAMS`, or this default.
+/// Returns the number of programs to try: `MAZURKA_PROGRAMS`, or this default.
 pub fn programs(default: u64) -> u64 {
     let setting = std::env::var("MAZURKA_PROGRAMS").ok();
     setting.and_then(|n| n.parse().ok()).unwrap_or(default)
@@ -146,7 +146,7 @@ pub fn in_three_files(text: &str) -> String {
     mazurka_lang::expand(&main, read)
 }
 
-/// The records of `check` and of some engines, with everything that they find.
+/// Returns the records of `check` and of some engines, with everything that they find.
 pub fn records(program: &Program) -> Vec<(&'static str, Record)> {
     let options = Options {
         keep_going: true,

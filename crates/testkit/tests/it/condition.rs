@@ -132,7 +132,7 @@ impl Template {
         text
     }
 
-    /// All choices of small values.
+    /// Returns all choices of small values.
     fn values(&self) -> Vec<Values> {
         let mut all = Vec::new();
         for n in 0..3 {

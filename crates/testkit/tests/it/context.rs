@@ -65,7 +65,7 @@ fn agrees_with_brute_force_for_long() {
     agrees(2_000_000, programs(20_000), &Config::plain());
 }
 
-/// Executions and blocked runs.
+/// Returns the numbers of executions and of blocked runs.
 fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     let mut program = machine(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let found = search(&mut program, algorithm, &mut States::default());
@@ -160,8 +160,9 @@ fn commuting_steps_have_one_execution() {
     }
 }
 
-/// Sleep sequences on wakeup trees: fewer steps than either alone where both help, and more than
-/// `optimal` where only wakeup trees do (docs/context.md).
+/// Sleep sequences combined with wakeup trees (docs/context.md). Where both techniques help, there
+/// are fewer steps than with one of them alone. Where only wakeup trees help, there are more steps
+/// than with `optimal`.
 #[test]
 fn on_wakeup_trees() {
     let found = |name: &str, from: &str, to: &str, algorithm| {
@@ -418,8 +419,8 @@ fn figures() {
     }
 }
 
-/// The CPU time of a search, in nanoseconds. The search is repeated until the resolution of the
-/// clock does not matter.
+/// Returns the CPU time of a search, in nanoseconds. The search is repeated until the resolution of
+/// the clock does not matter.
 fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     let start = cpu_time();
     for searches in 1.. {
@@ -437,7 +438,8 @@ fn search_time(machine: &mut Machine, algorithm: Algorithm) -> u64 {
     0
 }
 
-/// The CPU time of this thread in nanoseconds, which other load on the machine hardly affects.
+/// Returns the CPU time of this thread in nanoseconds, which other load on the machine hardly
+/// affects.
 fn cpu_time() -> u64 {
     let statistics =
         std::fs::read_to_string("/proc/thread-self/schedstat").expect("this is for Linux");

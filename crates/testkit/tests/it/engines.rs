@@ -8,7 +8,8 @@ use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Aspect, Config, Limit, Recording, Summary, generate, machine};
 
-/// The engines that tell traces apart, without brute force. `MAZURKA_ALGORITHM` selects one.
+/// Returns the engines that distinguish traces, except brute force. `MAZURKA_ALGORITHM` selects
+/// one.
 fn engines() -> Vec<Algorithm> {
     let selected = std::env::var("MAZURKA_ALGORITHM").ok();
     let wanted = |algorithm: &Algorithm| match &selected {
@@ -52,8 +53,8 @@ fn run(program: &mut Machine, algorithm: Algorithm) -> Summary {
     summary
 }
 
-/// Whether a blocked run is an error. It is for `optimal` in programs without guards and choices,
-/// because wakeup trees foresee everything else.
+/// Whether a blocked run is an error. It is an error of `optimal` in programs without guards and
+/// choices, because wakeup trees foresee all other reasons to wait.
 fn never_blocks(program: &Machine, text: &str, algorithm: Algorithm) -> bool {
     algorithm == Algorithm::Optimal && program.guards().is_empty() && !text.contains("choose")
 }
@@ -76,9 +77,9 @@ fn fault(text: &str, algorithm: Algorithm, truth: &Summary) -> Option<String> {
         .then(|| format!("{} blocked runs", found.blocked))
 }
 
-/// The results of a tour of random programs.
+/// The results of one engine on random programs.
 #[derive(Default)]
-struct Tour {
+struct EngineTally {
     compared: u64,
     traces: u64,
     seconds: f64,
@@ -86,31 +87,31 @@ struct Tour {
 
 /// Compares engines with brute force on random programs; programs with a difference are shrunk.
 fn agree(engines: &[Algorithm], first: u64, programs: u64, config: &Config) {
-    let mut tours: Vec<Tour> = engines.iter().map(|_| Tour::default()).collect();
+    let mut tallies: Vec<EngineTally> = engines.iter().map(|_| EngineTally::default()).collect();
     for seed in first..first + programs {
         let program = generate(seed, config);
         let text = program.to_string();
         let Some(truth_here) = truth(&text, Limit::default()) else {
             continue;
         };
-        for (tour, &algorithm) in tours.iter_mut().zip(engines) {
+        for (tally, &algorithm) in tallies.iter_mut().zip(engines) {
             let start = std::time::Instant::now();
             if fault(&text, algorithm, &truth_here).is_some() {
                 panic_with_smallest(&format!("{algorithm}, seed {seed}"), &program, |text| {
                     fault(text, algorithm, &truth(text, Limit::default())?)
                 });
             }
-            tour.seconds += start.elapsed().as_secs_f64();
-            tour.compared += 1;
-            tour.traces += truth_here.traces.len() as u64;
+            tally.seconds += start.elapsed().as_secs_f64();
+            tally.compared += 1;
+            tally.traces += truth_here.traces.len() as u64;
         }
     }
-    for (tour, algorithm) in tours.iter().zip(engines) {
-        let Tour {
+    for (tally, algorithm) in tallies.iter().zip(engines) {
+        let EngineTally {
             compared,
             traces,
             seconds,
-        } = tour;
+        } = tally;
         println!("{algorithm}: {compared} of {programs} programs, {traces} traces, {seconds:.1} s");
         assert!(
             compared * 10 > programs * 8,

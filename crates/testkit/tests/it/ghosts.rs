@@ -170,8 +170,8 @@ impl ProgramWriter {
     }
 }
 
-/// The relevant part of a record: the lines of broken properties, other failures, and whether there
-/// is a deadlock.
+/// Returns the relevant part of a record: the lines of broken properties, other failures, and
+/// whether there is a deadlock.
 fn found(record: &Record) -> (BTreeSet<u32>, bool) {
     let line = |kind: Kind| {
         let shown = record

@@ -16,7 +16,7 @@ use mazurka_lang::{Code, Machine, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Limit, Visit, assert_right, every_run, generate, variants};
 
-/// The number of programs. For a long run: `MAZURKA_PROGRAMS=20000 cargo test --release -p
+/// Returns the number of programs. For a long run: `MAZURKA_PROGRAMS=20000 cargo test --release -p
 /// mazurka-testkit --test it inputs::`
 fn programs() -> u64 {
     crate::common::programs(60)
@@ -144,8 +144,8 @@ fn truth(text: &str, code: &Code) -> Option<BTreeSet<ShownRun>> {
     )
 }
 
-/// Collects what every explored run shows, for all inputs that follow it.
-struct All<'a> {
+/// Collects what every explored run shows, for all inputs with which the program makes this run.
+struct RunCollector<'a> {
     code: &'a Code,
     shown: BTreeSet<ShownRun>,
     /// The sites of failures, with the inputs asked for so far.
@@ -153,8 +153,7 @@ struct All<'a> {
     lost: bool,
 }
 
-/// Returns all values of the inputs that the current run has asked for with which the program takes
-/// the path of this run.
+/// Returns all values of the inputs with which the program takes the path of the current run.
 fn valuations(program: &SymbolicMachine) -> Vec<Valuation> {
     let mut valuations = vec![Valuation::new()];
     for (name, sort) in program.inputs_asked() {
@@ -173,7 +172,7 @@ fn valuations(program: &SymbolicMachine) -> Vec<Valuation> {
     valuations
 }
 
-impl Observer<SymbolicMachine> for All<'_> {
+impl Observer<SymbolicMachine> for RunCollector<'_> {
     fn start(&mut self, program: &SymbolicMachine) {
         self.shown.clear();
         let always = program.initial_mishaps().iter();
@@ -219,7 +218,7 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm) -> Option<Explored> {
     };
     let solver = assemble(embedded).expect("it is always there");
     let mut machine = SymbolicMachine::new(code.clone(), 1_000_000, Some(solver));
-    let mut all = All {
+    let mut all = RunCollector {
         code,
         shown: BTreeSet::new(),
         failed: BTreeSet::new(),
@@ -284,7 +283,7 @@ fn wrong_in_context(
     None
 }
 
-/// The program, compiled for all inputs, and what brute force finds in it.
+/// Returns the program, compiled for all inputs, and the results of brute force.
 fn with_truth(text: &str) -> Option<(Arc<Code>, BTreeSet<ShownRun>)> {
     let program = load(text, &[]).ok()?;
     if !text.contains("input(") {
@@ -357,12 +356,12 @@ fn every_algorithm_finds_what_brute_force_finds() {
     println!("{inputs} programs with inputs, {several} with several, {compared} comparisons");
     assert!(
         compared * 3 > programs() && several * 3 > inputs,
-        "the programs are worth little"
+        "too few programs were compared, or too few depend on their inputs"
     );
 }
 
-/// Returns what the parts of the space show, explored by several workers; `None` if the search was
-/// cut or the solver gave up.
+/// Returns the results of a search in parts by several workers, with the runs of each part; `None`
+/// if the search was cut or the solver gave up.
 fn explored_in_parts(
     code: &Arc<Code>,
     algorithm: Stateless,
@@ -384,7 +383,7 @@ fn explored_in_parts(
         },
         goal: Goal::Everything,
     };
-    let observers = || All {
+    let observers = || RunCollector {
         code,
         shown: BTreeSet::new(),
         failed: BTreeSet::new(),
@@ -451,11 +450,11 @@ fn parts_find_what_brute_force_finds() {
     println!("{compared} comparisons, {in_parts} in several parts");
     assert!(
         compared > programs() && in_parts * 2 > compared,
-        "the programs are worth little: {compared} {in_parts}"
+        "too few comparisons, or too few in several parts: {compared} {in_parts}"
     );
 }
 
-/// Executions and blocked runs.
+/// Returns the numbers of executions and of blocked runs.
 fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     let code = Arc::new(compile(&load(text, &[]).unwrap(), text).unwrap());
     let solver = assemble(Assembly::default()).expect("a solver");
@@ -472,8 +471,8 @@ fn counts(text: &str, algorithm: Algorithm) -> (u64, u64) {
     (counts.executions, counts.blocked)
 }
 
-/// States with terms that are equal although they look different: always equal, or equal under the
-/// conditions of the path.
+/// The two orders lead to states with different terms of equal value. The values are always equal,
+/// or equal under the conditions of the path.
 #[test]
 fn orders_that_are_equal_for_all_inputs_are_tried_once() {
     let by_the_path = include_str!("../../../../corpus/maz/context-inputs/program.maz");
@@ -497,7 +496,7 @@ fn orders_that_are_equal_for_all_inputs_are_tried_once() {
     assert_eq!(counts(by_the_path, Algorithm::Stateful).0, 2);
 }
 
-/// Whether two orders are equal depends on the path: here they are equal for some inputs only.
+/// Here two orders lead to equal states for some inputs only.
 #[test]
 fn orders_that_differ_for_some_inputs_are_both_tried() {
     let text = "var x: i32 = 0 process { let a = input(); let b = input(); assume a <= b;

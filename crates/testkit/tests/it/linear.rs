@@ -113,11 +113,11 @@ enum Call {
     Take,
 }
 
-/// A model of `examples/`, with what the tests need to know about it.
+/// A model of `examples/`, with the data about it that the tests need.
 struct Model {
     name: &'static str,
     calls: &'static [Call],
-    /// `holds` is the initial content of the object; `from_the_end` tells whether the number that
+    /// `holds` is the initial content of the object; `from_the_end` says whether the number that
     /// was put last is taken first.
     holds: &'static [i128],
     from_the_end: bool,
@@ -146,8 +146,8 @@ const CLIENTS: usize = 2;
 const CALLS: usize = 2;
 const SLOTS: usize = CLIENTS * CALLS;
 
-/// The same program without operations: clients are processes, and variables of the program keep
-/// the history. Results are written in steps of their own.
+/// Returns the program of a model without operations: clients are processes, and variables of the
+/// program record the history. A separate step writes each result.
 fn written_out(model: &Model, text: &str, bug: u8) -> String {
     let (object, _) = text.split_once("spec object").expect("a specification");
     let object = object

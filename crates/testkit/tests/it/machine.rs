@@ -16,7 +16,7 @@ const LIMIT: Limit = Limit {
     depth: 120,
 };
 
-/// Some programs; `MAZURKA_PROGRAMS` sets their number.
+/// Returns some programs; `MAZURKA_PROGRAMS` sets their number.
 fn programs(first: u64, count: u64) -> impl Iterator<Item = (String, Machine)> {
     let count = crate::common::programs(count);
     (first..first + count).map(|seed| {
@@ -210,7 +210,8 @@ fn steps_touch_what_they_claim_and_claim_what_they_announced() {
     }
 }
 
-/// Only a step that depends on a pending one may change its claims, enable it or disable it.
+/// Only a step that depends on a pending step may change the claims of the pending step, enable it
+/// or disable it.
 #[test]
 fn independent_steps_leave_pending_ones_alone() {
     for (text, mut program) in programs(60_000, 200) {
@@ -265,8 +266,8 @@ fn independent_steps_leave_pending_ones_alone() {
 }
 
 /// A machine that describes its steps does not take the shortcuts that a machine takes in
-/// explorations; both must make the same events. The memory of an event that was taken back is
-/// reused, and nothing of the old event may remain.
+/// explorations; both must make the same events. The memory of an undone event is reused, and
+/// nothing of the old event may remain.
 #[test]
 fn a_step_is_the_same_with_and_without_narration() {
     let mut rng = Rng::new(5);
@@ -278,7 +279,7 @@ fn a_step_is_the_same_with_and_without_narration() {
     }
 }
 
-/// Makes a random run of `program`, repeats it in `narrated`, and takes it back.
+/// Makes a random run of `program`, repeats it in `narrated`, and undoes it.
 fn walk_both(text: &str, program: &mut Machine, narrated: &mut Machine, rng: &mut Rng) {
     let mut states = vec![program.fingerprint()];
     for _ in 0..200 {

@@ -323,8 +323,8 @@ fn the_planted_bugs_of_the_examples_are_real() {
     assert_eq!(counts, wanted);
 }
 
-/// What a step reads depends on what it chooses. A net must try the first outcome in each state,
-/// even if it knows the second one everywhere.
+/// Which cells a step reads depends on its choice. A net must try the first outcome in each state,
+/// even if it already contains the second outcome for all states.
 #[test]
 fn nets_try_all_outcomes_in_each_state() {
     let text = "var x, y: int = 0

@@ -34,8 +34,9 @@ fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Sum
     combine(program, Parts::at_least(parts, program.clone(), search))
 }
 
-/// The same for the leaves of the tree that many machines explore: a part that takes more steps
-/// than the budget is cut into further parts.
+/// Combines the results of the parts that many machines explore; an error if a trace is in two of
+/// them. These parts are the leaves of a tree: a part that takes more steps than the budget is cut
+/// into further parts.
 fn in_a_tree(program: &Machine, algorithm: Stateless, pieces: usize) -> Result<Summary, String> {
     let search = Search {
         algorithm,
@@ -149,7 +150,8 @@ fn agree(first: u64, programs: u64, config: &Config) {
             continue;
         };
         for &algorithm in CUT {
-            // With few parts the engine does most of the work, with many the tree does.
+            // With few parts most steps are made within parts. With many parts most steps are made
+            // in the tree above them.
             let parts = [2, 3, 5, 9, 17, 40][seed as usize % 6];
             if fault(&text, algorithm, parts, &truth_here).is_none() {
                 continue;
@@ -200,7 +202,7 @@ fn with_workers(program: &Machine, algorithm: Stateless, goal: Goal, workers: us
         programs: &copies(program),
     };
     let found = parts.run(&workers, &mut |_| ControlFlow::Continue(()));
-    // The numbers of processes depend on the order in which a worker met them.
+    // The numbers of processes depend on the order in which a worker has discovered them.
     let mut found = found;
     for failure in &mut found.failures {
         failure.mishap = failure.mishap.map(|mishap| mazurka_core::Mishap {
@@ -236,7 +238,7 @@ fn the_number_of_workers_does_not_matter() {
     }
 }
 
-/// The counts that do not depend on the engine, and the schedules shown.
+/// Returns the counts that do not depend on the engine, and the schedules shown.
 fn meaning(found: &Findings) -> String {
     let counts = &found.counts;
     let site = |finding: &mazurka_explore::Finding| finding.mishap.map(|mishap| mishap.site);
@@ -283,7 +285,8 @@ fn same_schedules(text: &str, name: &str) {
         if algorithm == Stateless::Naive {
             assert_eq!(meaning(&whole), meaning(&parts), "{context}");
         } else {
-            // Brute force meets discarded runs more than once; the others agree on them, too.
+            // Brute force (`naive`) counts equivalent discarded runs separately. The other engines
+            // agree on the number of discarded runs, too.
             assert_eq!(first, meaning(&whole), "{context}");
             assert_eq!(first, meaning(&parts), "{context}");
         }

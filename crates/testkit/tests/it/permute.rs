@@ -66,7 +66,7 @@ fn run(program: &mut LabelledMachine, schedule: &Schedule, complete: bool) -> (P
     (permuted, recording.finish())
 }
 
-/// The labels of a run by process, in any order.
+/// Returns the labels of a run by process, in any order.
 fn labels(program: &LabelledMachine) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (at, event) in program.events().iter().enumerate() {
@@ -83,7 +83,7 @@ fn labels(program: &LabelledMachine) -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// For each family of labels, the traces of the complete runs that have them, by brute force.
+/// For each family of labels, the traces of the complete runs with these labels, by brute force.
 type Families = BTreeMap<BTreeMap<String, Vec<String>>, BTreeSet<Fingerprint>>;
 
 fn families(program: &mut LabelledMachine, limit: Limit) -> Option<Families> {
@@ -173,7 +173,7 @@ fn permutations_are_those_of_brute_force_for_long() {
     agree(5_000_000, programs(20_000), &Config::default());
 }
 
-/// The program with random initial values, and these values.
+/// Returns the program with random initial values, and these values.
 fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code, Vec<i64>)> {
     let mut random = Rng::new(chance);
     let mut program = program.clone();
@@ -193,8 +193,7 @@ fn started_elsewhere(program: &Program, text: &str, chance: u64) -> Option<(Code
     Some((code, cells))
 }
 
-/// Observes permutations: the number of labels of a complete one, and the outlooks of those that
-/// have so many.
+/// Collects the outlooks of the complete permutations, which are those with this number of labels.
 struct Outlooks(usize, Vec<Outlook>);
 
 impl Observer<AnyStart> for Outlooks {

@@ -2,15 +2,16 @@
 //!
 //! The prototype is written in Maude, where a configuration is a multiset whose elements are sorted
 //! by the term order, and the rule SCHEDULE is applied to the least state that it matches. Terms
-//! are ordered first by their top symbol (symbols by their number of arguments, then by where they
-//! are declared), then by their arguments; for associative operators the number of arguments comes
-//! first. So the state with the least substitution comes next, and among these the one with the
-//! least path, where no event (a constant) comes before several (an operator of two arguments), and
-//! several before a single one (an operator of four). A state that was expanded is forgotten: if it
-//! is reached again, it is expanded again. This order gives exactly the printed 596 and 1562 steps
-//! and the peak of 110 states, and the 271 and 821 steps of the prototype's other pruning. Mazurka
-//! proceeds level by level and needs fewer steps (docs/papers/sympaths.md). This model shares no
-//! code with Mazurka.
+//! are ordered by their top symbol, and then by their arguments. Symbols are ordered by their
+//! number of arguments, and then by the place of their declaration. Arguments of an associative
+//! operator are ordered by their number first. So the state with the least substitution comes next,
+//! and among states with equal substitutions the state with the least path. The empty path (a
+//! constant) comes before a path of several events (an operator of two arguments), and this before
+//! a path of one event (an operator of four). A state that was expanded is forgotten: if it is
+//! reached again, it is expanded again. This order gives exactly the printed 596 and 1562 steps and
+//! the peak of 110 states, and, with pruning of paths that were expanded before, the 271 and 821
+//! steps. Mazurka proceeds level by level and needs fewer steps (docs/papers/sympaths.md). This
+//! model shares no code with Mazurka.
 
 use std::collections::BTreeSet;
 
@@ -84,7 +85,7 @@ struct Event {
 }
 
 impl Event {
-    /// Definition 4.
+    /// Whether two steps commute (Definition 4).
     fn commutes(&self, other: &Event) -> bool {
         let apart = |a: &Vars, b: &Vars| !a.1.iter().any(|var| b.1.contains(var));
         self.thread != other.thread

@@ -3,8 +3,8 @@
 use mazurka_core::{Execution, ProcessId, Status};
 use mazurka_testkit::{Config, Dependence, Limit, Recorder, Visit, every_run, generate, machine};
 
-/// What brute force finds in one program.
-struct Measured {
+/// The data that brute force collects about one program.
+struct ProgramMeasurements {
     executions: u64,
     traces: usize,
     deadlock: bool,
@@ -51,7 +51,7 @@ impl Watch {
     }
 }
 
-fn measure(text: &str) -> Option<Measured> {
+fn measure(text: &str) -> Option<ProgramMeasurements> {
     let mut program = machine(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut recorder = Recorder::new(&program, Dependence::Claimed);
     let mut watch = Watch::default();
@@ -73,7 +73,7 @@ fn measure(text: &str) -> Option<Measured> {
     .ok()?;
     let summary = recorder.finish();
     assert!(!summary.lost, "a run exceeded the evaluator:\n{text}");
-    Some(Measured {
+    Some(ProgramMeasurements {
         executions: summary.executions + summary.discarded,
         traces: summary.traces.len(),
         deadlock: !summary.deadlocks.is_empty(),
@@ -86,10 +86,10 @@ fn measure(text: &str) -> Option<Measured> {
 fn generated_programs_have_enough_variety() {
     let programs = 1000;
     let config = Config::default();
-    let measured: Vec<Measured> = (0..programs)
+    let measured: Vec<ProgramMeasurements> = (0..programs)
         .filter_map(|seed| measure(&generate(seed, &config).to_string()))
         .collect();
-    let share = |what: fn(&Measured) -> bool| {
+    let share = |what: fn(&ProgramMeasurements) -> bool| {
         100.0 * measured.iter().filter(|m| what(m)).count() as f64 / programs as f64
     };
     let mut executions: Vec<u64> = measured.iter().map(|m| m.executions).collect();

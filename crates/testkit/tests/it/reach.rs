@@ -6,7 +6,7 @@ use mazurka_explore::{NetKind, Unfold};
 use mazurka_lang::Property;
 use mazurka_testkit::{Config, Limit, Rng, Visit, every_run, generate, machine};
 
-/// A random property over the names that random programs use.
+/// Returns a random property over the names that random programs use.
 fn wanted(rng: &mut Rng, text: &str) -> String {
     let names: Vec<&str> = ["x", "y", "z"]
         .into_iter()

@@ -106,7 +106,8 @@ fn generated(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     all.map(|seed| (seed, generate(seed, &Config::default()).to_string()))
 }
 
-/// Loops, procedures, channels, networks of channels, objects that wait, and named types, in turn.
+/// Generates programs with loops, procedures, channels, networks of channels, objects that wait,
+/// and named types, in turn.
 fn of_swarms(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
     (first..first + count).map(|seed| {
         let text = match seed % 5 {
@@ -217,8 +218,9 @@ fn a_network_of_structs_needs_one_order() {
     assert!(few == 8 && all > few, "{few} of {all}");
 }
 
-/// A waiting send waits for a receive, and a waiting receive for a send. The locks make the sets
-/// that start with the other end larger than the set of the assignment to x.
+/// A waiting send waits for a receive, and a waiting receive for a send. Because of the lock, a
+/// stubborn set that starts with the other end of the channel is larger than that of the assignment
+/// to x.
 #[test]
 fn the_other_end_of_a_channel_comes_first() {
     let with = |waits: &str, enables: &str| {
@@ -238,7 +240,8 @@ fn the_other_end_of_a_channel_comes_first() {
     }
 }
 
-/// Another process looks at both ends of the channel, so its order is visible.
+/// A third process uses both ends of the channel, so the order of a send and a receive is visible
+/// to it.
 #[test]
 fn both_ends_of_a_channel_are_seen() {
     let with = |third: &str| {

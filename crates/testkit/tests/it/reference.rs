@@ -4,7 +4,8 @@ use crate::common::programs;
 use mazurka_explore::{Goal, Search, Stateless};
 use mazurka_testkit::planted::{Switches, source};
 use mazurka_testkit::{
-    Catch, Config, Dependence, Hunt, Limit, Recording, disagreement, generate, hunt, machine, naive,
+    Config, Dependence, Hunt, Limit, Recording, WrongProgram, disagreement, generate, hunt,
+    machine, naive,
 };
 
 fn agrees(first: u64, programs: u64, config: Config) {
@@ -14,7 +15,7 @@ fn agrees(first: u64, programs: u64, config: Config) {
         config,
         ..Hunt::default()
     };
-    if let Some(Catch {
+    if let Some(WrongProgram {
         seed,
         shrunk,
         difference,

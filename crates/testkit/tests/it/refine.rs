@@ -62,7 +62,8 @@ fn text(head: &str, processes: &[Vec<String>]) -> String {
     text
 }
 
-/// A program and its specification, which is often the same with something added or removed.
+/// Returns a program and its specification, which is often the same with something added or
+/// removed.
 fn pair(rng: &mut Rng) -> (String, String) {
     let concrete = processes(rng);
     let mut other = if rng.percent(70) {

@@ -58,7 +58,7 @@ fn statement(rng: &mut Rng) -> Statement {
     }
 }
 
-/// A few statements, some of them under the lock.
+/// Returns a few statements, some of them under the lock.
 fn body(rng: &mut Rng) -> Vec<Statement> {
     let mut body: Vec<Statement> = (0..1 + rng.below(3)).map(|_| statement(rng)).collect();
     if rng.percent(40) {

@@ -41,13 +41,13 @@ fn order_of(run: &[Event], table: &ProcessTable, selects: Selects) -> Order {
 
 /// Counts the orders that were drawn. The first walk of a batch has learned nothing and is not
 /// counted.
-struct Counted {
+struct OrderCounter {
     selects: Selects,
     walks: u64,
     times: BTreeMap<Order, u64>,
 }
 
-impl Observer<Machine> for Counted {
+impl Observer<Machine> for OrderCounter {
     fn complete(&mut self, program: &Machine) {
         if !self.walks.is_multiple_of(BATCH) {
             let order = order_of(program.events(), program.processes(), self.selects);
@@ -66,7 +66,7 @@ fn drawn(text: &str, method: Method, runs: u64, selects: Selects) -> BTreeMap<Or
         },
         goal: Goal::Everything,
     };
-    let mut counted = Counted {
+    let mut counted = OrderCounter {
         selects,
         walks: 0,
         times: BTreeMap::new(),
@@ -81,7 +81,7 @@ fn drawn(text: &str, method: Method, runs: u64, selects: Selects) -> BTreeMap<Or
     counted.times
 }
 
-/// All orders of a program, by enumeration.
+/// Returns all orders of a program, by enumeration.
 fn all_orders(text: &str, selects: Selects) -> Vec<Order> {
     fn walk(program: &mut Machine, selects: Selects, all: &mut Vec<Order>) {
         let processes = program.processes().in_order().to_vec();
@@ -119,8 +119,8 @@ fn chi_squared(times: &BTreeMap<Order, u64>, shares: &BTreeMap<Order, f64>) -> f
     shares.iter().map(term).sum()
 }
 
-/// The value that the statistic exceeds by chance once in a thousand tests (Wilson and Hilferty's
-/// approximation).
+/// Returns the value that the statistic exceeds by chance once in a thousand tests (Wilson and
+/// Hilferty's approximation).
 fn critical(freedom: usize) -> f64 {
     let ninth = 2.0 / (9.0 * freedom as f64);
     freedom as f64 * (1.0 - ninth + 3.0902 * ninth.sqrt()).powi(3)
@@ -159,7 +159,7 @@ fn walks_by_length_are_uniform_over_interleavings() {
             chi_squared(&times, &evenly(&orders)) / critical(orders.len() - 1)
         };
         assert!(off(Method::Urw) < 1.0, "{} for {text}", off(Method::Urw));
-        // The test can tell the methods apart: plain random walks fail it.
+        // The test distinguishes the methods: plain random walks fail it.
         assert!(off(Method::Random) > 2.0, "{text}");
     }
 }
@@ -367,7 +367,7 @@ fn only_possible_executions_are_drawn() {
     assert!(looked_at * 2 > programs(120), "{looked_at} programs");
 }
 
-/// The record without what varies from run to run.
+/// Returns the record of a sample without the data that vary from run to run, such as times.
 fn record(program: &Program, sample: Sample, runs: u64, jobs: usize) -> mazurka::record::Record {
     let mut options = Options::default();
     (options.limits.executions, options.jobs) = (Some(runs), jobs);
@@ -474,8 +474,8 @@ fn enough_samples_cover_a_program() {
     }
 }
 
-/// The estimate is near the truth: the total probability of the traces that were not met, which is
-/// known where all interleavings are equally likely.
+/// The estimate is near the truth, which is the total probability of the traces that are not in the
+/// sample. This probability is known if all interleavings are equally likely.
 #[test]
 fn the_estimate_is_near_to_the_truth() {
     let body = |k: usize| format!("process {{ x := {k}; x := 1{k}; x := 2{k} }}\n");

@@ -39,7 +39,7 @@ struct Pair {
     expected: Vec<Expected>,
 }
 
-/// The expectations at the head of a file.
+/// Returns the expectations at the head of a file.
 fn expectations(text: &str) -> Vec<Expected> {
     let bare = |line: &str| {
         let line = line.trim_start_matches("//").trim_start_matches("/*");

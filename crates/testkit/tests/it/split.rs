@@ -1,6 +1,6 @@
-//! Arrays whose accesses are kept apart by the requirements of a program: for each choice of
-//! values, engines find what brute force finds with these values, and they explore no more traces
-//! than if arrays are not split.
+//! Arrays that are split because the requirements of a program keep their accesses apart: for each
+//! choice of values, engines find what brute force finds with these values, and they explore no
+//! more traces than if arrays are not split.
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it split::` for a long
 //! run.
@@ -59,7 +59,7 @@ impl IndexGenerator {
     }
 }
 
-/// A program with indices computed from unknowns, some of which are required to differ.
+/// Returns a program with indices computed from unknowns, some of which are required to differ.
 fn program(seed: u64) -> String {
     let rng = Rng::new(seed);
     let indices: &[&str] = match seed % 3 {
@@ -96,12 +96,13 @@ fn program(seed: u64) -> String {
     text
 }
 
-/// All values of the unknowns.
+/// Returns all values of the unknowns.
 fn all_values() -> impl Iterator<Item = Values> {
     (0..3).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| [i, j, k])))
 }
 
-/// The initial value of a variable; `requires` fixes those of an array without initial values.
+/// Returns the initial value of a variable; `requires` fixes those of an array without initial
+/// values.
 fn value_of(values: Values, name: &str) -> Option<i64> {
     match UNKNOWN.iter().position(|&unknown| unknown == name) {
         Some(at) => Some(values[at]),
@@ -151,13 +152,13 @@ fn truth(code: &Code) -> Option<BTreeSet<End>> {
     Some(ends)
 }
 
-/// Collects how the explored runs end, for all values that follow them.
-struct Ends<'a> {
+/// Collects how the explored runs end, for all values with which the program makes these runs.
+struct EndCollector<'a> {
     code: &'a Code,
     ends: BTreeSet<End>,
 }
 
-impl Observer<SymbolicMachine> for Ends<'_> {
+impl Observer<SymbolicMachine> for EndCollector<'_> {
     fn start(&mut self, _: &SymbolicMachine) {
         self.ends.clear();
     }
@@ -223,11 +224,12 @@ fn limits() -> Limits {
     }
 }
 
-/// The ends that an engine finds, and its executions; `None` if it was undecided or hit a limit.
+/// Returns the ends that an engine finds, and its executions; `None` if it was undecided or hit a
+/// limit.
 fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTreeSet<End>, u64)> {
     let mut machine = machine(code, split);
     let ends = BTreeSet::new();
-    let mut ends = Ends { code, ends };
+    let mut ends = EndCollector { code, ends };
     let search = Search {
         algorithm,
         limits: limits(),
@@ -240,7 +242,7 @@ fn explored(code: &Arc<Code>, algorithm: Algorithm, split: bool) -> Option<(BTre
     (found.stopped == StopReason::Complete && sure).then_some((ends.ends, found.counts.executions))
 }
 
-/// The sites of failures in a net, and whether there is a deadlock.
+/// Returns the sites of failures in a net, and whether there is a deadlock.
 fn in_net(code: &Arc<Code>, split: bool) -> Option<(BTreeSet<u32>, bool)> {
     let machine = machine(code, split);
     let mut machine = machine.starting_in_any_order().with_branches_apart();

@@ -211,7 +211,7 @@ impl Family {
         (!symbolic.is_empty()).then_some(Self { text, symbolic })
     }
 
-    /// All valuations of the symbolic variables.
+    /// Returns all valuations of the symbolic variables.
     fn valuations(&self) -> Vec<Vec<i64>> {
         let mut all = vec![Vec::new()];
         for var in &self.symbolic {
@@ -307,7 +307,7 @@ fn domain(ty: Type) -> &'static [i64] {
     }
 }
 
-/// The numbers in a text such as `[1, true, -2]`.
+/// Returns the numbers in a text such as `[1, true, -2]`.
 fn numbers(text: &str) -> Vec<i64> {
     let parts = text.trim_matches(['[', ']']).split(", ");
     parts

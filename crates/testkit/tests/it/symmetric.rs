@@ -8,7 +8,7 @@ use mazurka_core::{Execution, Kinds, Limits, Schedule, Semantics, Status, StopRe
 use mazurka_explore::{Algorithm, Finding, Findings, Goal, Merging, Search, Workers};
 use mazurka_lang::Machine;
 use mazurka_testkit::machine;
-use mazurka_testkit::planted::{Mistake, Permuting};
+use mazurka_testkit::planted::{Mistake, WrongSymmetry};
 use mazurka_testkit::swarm::symmetric;
 
 /// Returns an exhaustive search that does not search for cycles.
@@ -101,9 +101,11 @@ fn sites(found: &Findings) -> Vec<u32> {
     all
 }
 
-/// Compares a search up to symmetry with a search of all states. Returns a difference, if there is
-/// one; else whether the search has found a symmetry. Returns `None` if the program has too many
-/// states.
+/// Compares a search up to symmetry with a search of all states. Returns:
+/// - `None` if the program has too many states;
+/// - an error if the results differ;
+/// - `Ok(None)` if the program has no symmetry;
+/// - otherwise the findings up to symmetry.
 fn compare<E: Semantics>(
     text: &str,
     program: &mut E,
@@ -145,8 +147,9 @@ fn compare<E: Semantics>(
     }
 }
 
-/// Returns a difference for a program, if there is one; else the factor by which there are fewer
-/// states.
+/// Returns an error if the results for a program differ; otherwise the factor by which symmetry
+/// reduces the number of states (`None` without symmetry). Returns `None` if the program has too
+/// many states.
 fn wrong(text: &str) -> Option<Result<Option<f64>, String>> {
     let mut factor = None;
     for reduced in [false, true] {
@@ -280,7 +283,7 @@ const PROGRAMS: &[(&str, &[u32])] = &[
          process p (i in 0..3) { x := x + 1; a[i] := x }",
         &[3],
     ),
-    // Numbers that flow together are permuted together.
+    // The numbers of `p` and `q` index the same array, so one permutation applies to both.
     (
         "var a: bool[3] = false
          process p (i in 0..3) { a[i] := true } process q (i in 0..3) { await a[i] }",
@@ -461,9 +464,9 @@ fn counts_are_those_of_multisets() {
     }
 }
 
-/// Each process chooses a process: functions on n points up to conjugation are OEIS A001372. Views
-/// alone do not distinguish the cycles of these functions. A process is at its test, at its choice
-/// or has chosen.
+/// Each process chooses a process: functions on n points up to conjugation are OEIS A001372. The
+/// views of members (explore's `symmetry.rs`) alone do not distinguish the cycles of these
+/// functions. For the counts: a process is at its test, is at its choice, or has chosen.
 #[test]
 fn counts_are_those_of_functions() {
     for (n, functions) in [(2u64, 3), (3, 7), (4, 19), (5, 47)] {
@@ -478,7 +481,8 @@ fn counts_are_those_of_functions() {
     }
 }
 
-/// The process that wins is a result, though all processes are alike.
+/// The winner is an observed result, so results may differ although all processes are
+/// interchangeable.
 #[test]
 fn the_winner_is_not_determined() {
     let text = "var winner: int = -1 process p (i in 0..3) { winner == -1 |> winner := i }
@@ -498,7 +502,8 @@ fn the_winner_is_not_determined() {
     assert_eq!(result.finals.len(), 2);
 }
 
-/// A failure of one process is a failure of each of them, at its own place.
+/// If one process can fail, each interchangeable process can fail, and each failure has a place of
+/// its own.
 #[test]
 fn every_process_fails_at_its_own_place() {
     let text = "var x: int = 0 process p (i in 0..3) { x := x + 1; assert x < 3 }";
@@ -511,23 +516,23 @@ fn caught_after(mistake: Mistake) -> Option<u64> {
         let text = symmetric(*seed);
         [false, true].into_iter().any(|reduced| {
             let program = machine(&text).expect("a program");
-            let mut program = Permuting::new(program, mistake);
+            let mut program = WrongSymmetry::new(program, mistake);
             matches!(compare(&text, &mut program, reduced), Some(Err(_)))
         })
     };
     (0..150).find(is_wrong)
 }
 
-/// The harness must find these mistakes.
+/// The comparison must find each of these mistakes.
 #[test]
 fn wrong_symmetries_are_caught() {
     assert_eq!(caught_after(Mistake::None), None);
     for mistake in [
-        Mistake::Blind,
-        Mistake::Forgetful,
-        Mistake::OneObservation,
-        Mistake::OldNames,
-        Mistake::TooSmall,
+        Mistake::EqualLabels,
+        Mistake::UnmovedPartsIgnored,
+        Mistake::OriginalObservation,
+        Mistake::OriginalProcesses,
+        Mistake::LastMemberFixed,
     ] {
         let after = caught_after(mistake);
         println!("{mistake:?}: caught by program {after:?}");

@@ -147,8 +147,8 @@ fn program(seed: u64) -> String {
     author.program()
 }
 
-/// The same program without the copies of locals: its properties refer to the locals, which no
-/// other process reads.
+/// Returns the program without the copies of locals. Its properties refer to the locals instead,
+/// which no other process reads.
 fn with_locals(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {

@@ -22,7 +22,7 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
     unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// Runs the executions that a net represents and returns what they show.
+/// Runs the executions that a net represents, and returns their results.
 fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
     let executions = net.executions(2_000_000);
     program.back_to(0);

@@ -44,7 +44,7 @@ fn program(name: &str, set: &[(&str, u64)]) -> CorpusProgram {
     CorpusProgram::ForAll(Box::new(machine))
 }
 
-/// The net of a program of the corpus.
+/// Returns the net of a program of the corpus.
 fn net(name: &str, set: &[(&str, u64)], kind: NetKind, seed: u64) -> Unfolding {
     match program(name, set) {
         CorpusProgram::Concrete(mut machine) => net_of(&mut *machine, kind, seed),
@@ -411,7 +411,7 @@ fn traces_here(benchmark: &str, thesis: u64) -> u64 {
     }
 }
 
-/// The number of traces of a program of the corpus, by `optimal`.
+/// Returns the number of traces of a program of the corpus, by `optimal`.
 fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
     let search = Search {
         algorithm: Algorithm::Optimal,
@@ -428,7 +428,7 @@ fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
 
 /// Tables 8.1 and 8.3. Run with `cargo test --profile long -p mazurka-testkit --test it
 /// of_the_thesis -- --ignored --nocapture`; `MAZURKA_TABLE=Locking` selects the rows with that
-/// name. This takes one seed; the thesis has the mean of ten.
+/// name. The printed numbers are those of one seed; the thesis prints the mean over ten seeds.
 #[test]
 #[ignore = "prints tables, takes minutes"]
 fn tables_of_the_thesis() {

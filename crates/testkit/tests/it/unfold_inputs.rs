@@ -21,7 +21,7 @@ use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
 use mazurka_testkit::{Config, Rng, generate};
 
-/// The number of programs by default.
+/// Returns the number of programs by default.
 fn programs() -> u64 {
     crate::common::programs(50)
 }
@@ -35,7 +35,8 @@ fn machine(code: &Arc<Code>) -> SymbolicMachine {
     SymbolicMachine::new(code.clone(), 1_000_000, Some(solver))
 }
 
-/// The machine as nets use it: conditions over inputs are steps that touch only their process.
+/// Returns the machine as nets use it: conditions over inputs are steps that touch only their
+/// process.
 fn machine_for_nets(code: &Arc<Code>) -> SymbolicMachine {
     machine(code).starting_in_any_order().with_branches_apart()
 }
@@ -45,7 +46,7 @@ fn is_sure(machine: &SymbolicMachine) -> bool {
     undecided.within.is_none() && undecided.undecided.is_none()
 }
 
-/// The trace of the current run, and how it ends.
+/// Returns the trace of the current run, and how it ends.
 fn trace_and_ending(program: &SymbolicMachine) -> (u128, String) {
     let mut hasher = TraceHasher::new();
     for event in program.events() {
@@ -54,13 +55,13 @@ fn trace_and_ending(program: &SymbolicMachine) -> (u128, String) {
     (hasher.trace().bits(), format!("{:?}", ending(program)))
 }
 
-/// What brute force explores: traces, and runs of the concrete program with inputs that follow
-/// them.
+/// The traces that brute force explores, and runs of the concrete program: one run for each trace
+/// and each valuation of the inputs with which the trace is possible.
 #[derive(Default)]
 struct Truth {
     /// The traces and how they end, where each decision about inputs is a step, as in nets.
     traces: BTreeSet<(u128, String)>,
-    /// The sites of failures, unless a false `assume` happens before.
+    /// The sites of the failures that no false `assume` happens before.
     failures: BTreeSet<u32>,
     runs: Vec<(Arc<Code>, Schedule)>,
 }
@@ -157,7 +158,7 @@ fn net_of(program: &mut SymbolicMachine, kind: NetKind, seed: u64) -> Unfolding 
     unfold.run(program, watch, &mut ())
 }
 
-/// The executions that a net represents and that some inputs follow.
+/// Returns the executions that a net represents and that are possible for some inputs.
 fn represented(program: &mut SymbolicMachine, net: &mut Unfolding) -> Vec<(u128, String)> {
     let mut all = Vec::new();
     for schedule in net.executions(300_000).expect("a small net") {
@@ -290,7 +291,7 @@ fn stateful_fault(
     (net.events() > replicated).then(|| format!("{} events", net.events()))
 }
 
-/// A random property over the names that random programs use.
+/// Returns a random property over the names that random programs use.
 fn wanted(rng: &mut Rng, text: &str) -> String {
     let declared = |name: &&&str| text.contains(&format!("var {name}: int ="));
     let names: Vec<&str> = ["x", "y", "z"].iter().filter(declared).copied().collect();

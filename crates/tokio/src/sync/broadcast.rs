@@ -119,7 +119,7 @@ struct State<T> {
 }
 
 impl<T> State<T> {
-    /// Takes the message at a position for one receiver, and advances its position.
+    /// Takes the message at the position `at` of a receiver, and advances this position.
     fn take(&mut self, at: &mut u64) -> Result<SharedMessage<T>, TryRecvError> {
         let oldest = self.next - self.slots.len() as u64;
         if *at == self.next {

@@ -74,7 +74,7 @@ macro_rules! guard {
         // thread has the guard. The bounds are those of tokio.
         #[allow(unsafe_code)]
         unsafe impl<$($lifetime,)? $($param: ?Sized),+> Send for $name<$($lifetime,)? $($param),+> where $($send)* {}
-        // SAFETY: the same.
+        // SAFETY: as for `Send`.
         #[allow(unsafe_code)]
         unsafe impl<$($lifetime,)? $($param: ?Sized),+> Sync for $name<$($lifetime,)? $($param),+> where $($sync)* {}
 

@@ -22,7 +22,7 @@ pub struct Mutex<T: ?Sized> {
 // SAFETY: only the task that has the permit reaches the data.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: the same.
+// SAFETY: as for `Send`.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 

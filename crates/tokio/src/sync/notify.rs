@@ -115,8 +115,8 @@ impl Notify {
         }
     }
 
-    /// Notifies the task that has waited longest. If no task waits, the next one that does is
-    /// notified.
+    /// Notifies the task that has waited longest. If no task waits, the next task that waits is
+    /// notified at once.
     #[track_caller]
     pub fn notify_one(&self) {
         let state = &self.here().state;

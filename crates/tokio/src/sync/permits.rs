@@ -89,9 +89,9 @@ impl Permits {
         }
     }
 
-    /// Takes permits, or enlists for the missing ones. Also returns whether this counts as a
-    /// change: it does if the task took permits, or has got all that it waited for. Enlisting alone
-    /// does not count, because a spinning task enlists in each round.
+    /// Takes permits, or enlists for the missing ones. Also returns whether this counts as a change
+    /// of the state: it counts if the task took permits, or has received all permits that it waited
+    /// for. Enlisting alone does not count, because a spinning task enlists in each round.
     pub fn poll(&mut self, ticket: &mut Ticket, waker: &Waker) -> (Poll<Result<(), Closed>>, bool) {
         if self.closed {
             return (Poll::Ready(Err(Closed)), false);

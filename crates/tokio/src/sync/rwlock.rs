@@ -29,7 +29,7 @@ pub struct RwLock<T: ?Sized> {
 // SAFETY: the data is shared by reading tasks only, or one writing task has it alone.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
-// SAFETY: the same.
+// SAFETY: as for `Send`.
 #[allow(unsafe_code)]
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 

@@ -106,7 +106,7 @@ pub struct Sender<T> {
     place: Place,
 }
 
-/// Sees the latest value.
+/// Receives the latest value.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     /// The version of the value that the receiver has seen last.
@@ -207,7 +207,7 @@ impl<T> Receiver<T> {
         Ref { value, has_changed }
     }
 
-    /// Whether there is a value that it has not seen.
+    /// Whether there is a value that this receiver has not seen.
     #[track_caller]
     pub fn has_changed(&self) -> Result<bool, RecvError> {
         let seen = self.seen;
@@ -231,7 +231,7 @@ impl<T> Receiver<T> {
         self.seen = self.shared.version("mark_unchanged", Location::caller());
     }
 
-    /// Waits for a value that it has not seen, and counts it as seen.
+    /// Waits for a value that this receiver has not seen, and counts the value as seen.
     #[track_caller]
     pub fn changed(&mut self) -> impl Future<Output = Result<(), RecvError>> + '_ {
         let place = Location::caller();

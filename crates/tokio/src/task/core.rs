@@ -113,7 +113,7 @@ impl<T> Core<T> {
         drop(outcome);
     }
 
-    /// Ends the task.
+    /// Records that the task has ended with this outcome.
     fn ends(&self, outcome: Outcome<T>, set: Option<&SetMembership>) {
         let (wakers, unwanted) = self.end.update("end", self.place, |end| {
             let unwanted = if end.detached {

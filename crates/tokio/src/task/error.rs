@@ -15,7 +15,7 @@ impl Id {
         let Some(parent) = parent else {
             return Self(number + 1);
         };
-        // Uses splitmix64, and sets a bit that children of the first task do not have.
+        // Uses splitmix64, and sets a bit that identifiers of tasks without a parent do not have.
         let mut mixed = parent.0.rotate_left(32) ^ (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -76,7 +76,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // Only a result with a destructor reveals whether it is kept.
+        // Only if the result has a destructor can a program observe when the result is dropped.
         if !self.joined && std::mem::needs_drop::<T>() {
             self.core.detach(self.place);
         }

@@ -82,7 +82,7 @@ impl<T: 'static> fmt::Debug for LocalKey<T> {
     }
 }
 
-/// Sets the value of the key while it exists.
+/// A guard: sets the value of the key until it is dropped.
 struct Within<'a, T: 'static> {
     key: &'static LocalKey<T>,
     value: &'a mut Option<T>,

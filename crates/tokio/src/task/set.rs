@@ -37,8 +37,8 @@ impl Finished {
         }
     }
 
-    /// Takes the key of the task that ended first. If there is none, enlists for the next end with
-    /// `waker`, if one is given.
+    /// Takes the key of the task that ended first. If no ended task is left, returns `None`, and
+    /// the next task that ends calls `waker` (if given).
     fn pop(&self, waker: Option<&Waker>, place: Place) -> Option<u64> {
         self.0.update("join_next", place, |state| {
             let first = state.ended.pop_front();
@@ -50,7 +50,7 @@ impl Finished {
     }
 }
 
-/// Tasks that are awaited in the order in which they end. If the set is dropped, they are
+/// Tasks that are awaited in the order in which they end. If the set is dropped, its tasks are
 /// cancelled.
 pub struct JoinSet<T> {
     tasks: BTreeMap<u64, JoinHandle<T>>,

@@ -6,17 +6,17 @@ use std::collections::{BTreeSet, HashSet};
 /// An operation of a task. The result of each is a number.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// Waits for permits of the semaphore: 1, or -1 if it is closed.
+    /// Waits for permits of the semaphore. The result is 1, or -1 if the semaphore is closed.
     Acquire(u8),
-    /// The same, or 0 if the time is over first.
+    /// Like `Acquire`, but the result is 0 if the time is over first.
     AcquireInTime(u8),
-    /// The same without waiting.
+    /// Takes permits without waiting. The result is 0 if there are not enough.
     TryAcquire(u8),
     Add(u8),
     Close,
     /// Reads a number under the mutex, and adds one to it.
     Increment,
-    /// Sends a message: 1. `TrySend` gives 0 if there is no room.
+    /// Sends a message. The result is 1, or for `TrySend` 0 if there is no room.
     Send,
     TrySend,
     /// Receives a message; `TryRecv` returns 0 if there is none.
@@ -26,8 +26,9 @@ pub enum Op {
     Wait,
     NotifyOne,
     NotifyWaiters,
-    /// Waits for a notification (2) or for a permit (1, -1), whichever comes first; if both do, the
-    /// notification wins.
+    /// Waits for a notification or for a permit, whichever comes first; the notification if both
+    /// have come. The result is 2 for the notification, 1 for the permit, and -1 if the semaphore
+    /// is closed.
     Either,
 }
 
@@ -45,7 +46,8 @@ pub fn message(task: usize, op: usize) -> i32 {
 }
 
 /// Units that tasks queue for: permits of the semaphore, the mutex, or room in the channel. `line`
-/// has each waiting task with how many units it wants and how many it has.
+/// contains the waiting tasks: the task, the number of units that it wants, and the number that it
+/// already has.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Queue {
     free: u8,
@@ -95,7 +97,7 @@ impl Queue {
         self.add(back);
     }
 
-    /// Keeps the units that the task has.
+    /// Records that the task has noticed that it is served. It keeps its units.
     fn keep(&mut self, task: usize) {
         self.served.retain(|(one, _)| *one != task);
     }
@@ -105,7 +107,7 @@ impl Queue {
 struct Task {
     at: usize,
     phase: u8,
-    /// A value that the task keeps within an operation.
+    /// A value that an operation of several steps keeps between its steps.
     remembered: i32,
     results: Vec<i32>,
 }
@@ -142,7 +144,8 @@ impl State {
         notified.map(|(_, alone)| *alone)
     }
 
-    /// Stops waiting. If the task alone was notified and has not noticed, the next one is notified.
+    /// Stops waiting. If `notify_one` has notified this task and the task has not noticed, the next
+    /// task is notified.
     fn stop_waiting(&mut self, task: usize) {
         self.waits.retain(|one| *one != task);
         let alone = self.notification_of(task);
@@ -267,7 +270,7 @@ impl State {
                     .extend(waits.into_iter().map(|one| (one, false)));
                 next.finish(task, 0)
             }
-            // A notification of all counts from the call of `notified` on.
+            // A call of `notify_waiters` counts if it comes after the call of `notified`.
             (Op::Wait | Op::Either, 0) => {
                 next.tasks[task].remembered = self.calls;
                 next.advance(task, 1)

@@ -34,7 +34,8 @@ fn a_mutex_excludes() {
     assert!(executions >= 2, "{executions}");
 }
 
-/// The lock goes to the task that asked first, and an attempt does not overtake it.
+/// The task that has requested the lock first gets it, and a later attempt does not overtake this
+/// task.
 #[test]
 fn a_mutex_is_fair() {
     let (found, deadlock) = outcomes(|| async {
@@ -122,7 +123,7 @@ fn readers_share_and_writers_do_not_starve() {
 fn a_semaphore_serves_in_order() {
     let (found, deadlock) = outcomes(|| async {
         let permits = Arc::new(Semaphore::new(1));
-        // A task that needs more permits than there are takes those there are.
+        // A task that needs more permits than are available takes the available ones.
         let mut many = Box::pin(permits.clone().acquire_many_owned(2));
         std::future::poll_fn(|cx| {
             assert!(many.as_mut().poll(cx).is_pending());
@@ -421,7 +422,7 @@ fn watch_shows_the_last_value() {
 /// A borrow of the value makes a sender wait. If a task holds the borrow over an await, there is a
 /// deadlock.
 #[test]
-fn a_look_held_over_an_await_deadlocks() {
+fn a_borrow_held_over_an_await_deadlocks() {
     let message = fails(|| async {
         let (sender, receiver) = watch::channel(0);
         let look = receiver.borrow();

@@ -44,8 +44,7 @@ fn where_tasks_interleave() {
     assert_eq!(outcomes_alone(with_await), (vec![1, 2], false));
 }
 
-/// n tasks that each take one lock once are explored in each order of taking it, and no order
-/// twice.
+/// n tasks take one lock once each, in n! orders. The number of executions is a multiple of n!.
 #[test]
 fn counts() {
     for (tasks, expected) in [(1, 1), (2, 2), (3, 6)] {
@@ -289,7 +288,7 @@ fn the_first_error_ends_try_join() {
     assert_eq!((found, deadlock), (vec![Err("no")], false));
 }
 
-/// A loop that yields until another task has done something.
+/// A loop that yields until another task has set a flag ends in every execution.
 #[test]
 fn yielding_waits_for_others() {
     for several in [true, false] {

@@ -298,7 +298,7 @@ pub(crate) struct Take<'a, T> {
 impl<T> Unpin for Take<'_, T> {}
 
 impl<T> Future for Take<'_, T> {
-    /// An error means that the channel is closed. It has the message, if one was given.
+    /// An error means that the channel is closed. It contains the message, if one was given.
     type Output = Result<(), Option<T>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -13,8 +13,8 @@ use mazurka_rt::sync::Arc;
 use crate::drive::Place;
 use chan::Chan;
 
-/// Shared by all senders of a channel. It is dropped with the last sender, and then tells the
-/// channel that no sender is left.
+/// The part that all senders of a channel share. It is dropped with the last sender, and then
+/// records in the channel that no sender is left.
 struct Sending<T> {
     chan: Arc<Chan<T>>,
     place: Place,
