@@ -71,11 +71,11 @@ pub(crate) enum AppliedRule {
     /// SCHEDULE: every thread makes its next step.
     Schedule {
         steps: Vec<ThreadStep>,
-        /// The question whether some process can continue, if it is asked.
+        /// The question whether some process can continue, if the options require deadlock freedom.
         deadlock: Option<Leaf>,
     },
-    /// REDUCE: every thread has ended. The questions are those about Ψ, and the goals those of the
-    /// boxes in Ψ.
+    /// REDUCE: every thread has ended. The questions are about the first-order parts of Ψ. `boxes`
+    /// has the goals of the boxes in Ψ.
     Reduce {
         leaves: Vec<Leaf>,
         boxes: Vec<usize>,
@@ -135,12 +135,12 @@ pub(crate) struct ThreadStep {
     pub rule: Rule,
     /// The questions whether the step cannot fail.
     pub leaves: Vec<Leaf>,
-    pub ways: Vec<StepChoice>,
+    pub ways: Vec<StepBranch>,
 }
 
 /// A branch of a step.
 #[derive(Debug)]
-pub(crate) struct StepChoice {
+pub(crate) struct StepBranch {
     /// The questions whether the invariants hold after the branch.
     pub leaves: Vec<Leaf>,
     pub to: usize,
@@ -187,7 +187,9 @@ pub(crate) struct Search<'p, 's> {
     pub generalised: Vec<usize>,
     /// Whether there are unbounded loops. If so, goals are also looked up by their states.
     pub endless: bool,
+    /// The scheduled goals, by a hash of their points and values. Empty without unbounded loops.
     pub by_state: FxHashMap<u64, Vec<usize>>,
+    /// The goals whose paths touch elements at unknown indices.
     pub by_points: ByPoints,
 }
 
@@ -474,6 +476,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(AppliedRule::Reduce { leaves, boxes })
     }
 
+    /// Applies SCHEDULE: makes the next step of every thread.
     fn schedule(&mut self, at: usize) -> Result<AppliedRule, StepTooLarge> {
         if self.endless {
             let key = self.goals[at].state.key();
@@ -517,7 +520,7 @@ impl<'p, 's> Search<'p, 's> {
                     event,
                 };
                 let to = self.follow(at, successor, &mut hasher);
-                ways.push(StepChoice { leaves, to });
+                ways.push(StepBranch { leaves, to });
             }
             steps.push(ThreadStep {
                 process,

@@ -96,7 +96,8 @@ fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     })
 }
 
-/// Searches for a proof, and calls `work` with it and a function that checks it or a variant of it.
+/// Searches for a proof, and calls `work` with the proof and a function that checks a proof, so
+/// that `work` can also check variants of it.
 fn with_proof<T>(
     source: &str,
     goal: &str,

@@ -1,7 +1,7 @@
-//! The data that the search and the checker share in their code: the program, the positions of its
-//! variables, the terms made so far, and the branches of a step. This module defines the meaning of
-//! expressions, formulas and invariants in a state. The effects of statements are defined twice, in
-//! `step.rs` for the search and in `check/step.rs` for the checker.
+//! The definitions that the search and the checker share: the program with the positions of its
+//! variables, the terms, the branches of a step, and the meaning of expressions, formulas and
+//! invariants in a state. The effects of statements are defined twice, in `step.rs` for the search
+//! and in `check/step.rs` for the checker.
 
 use mazurka_core::{Claims, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Expr, Program, StmtKind};
@@ -159,10 +159,10 @@ impl<'p> World<'p> {
         lower.parts(known, &cells, &mut Vec::new(), formula)
     }
 
-    /// Returns the runs for which a proof of these parts excludes deadlocks, if `asked` is set.
-    /// Only the checker uses this function; the search has a separate one. A box contains all runs
-    /// of the program if it has every process, starts with the initial values, and assumes nothing
-    /// about them except the `requires`.
+    /// Returns the runs for which a proof of these parts excludes deadlocks. There are none if
+    /// `asked` is not set. Only the checker uses this function; the search has a separate one. A
+    /// box contains all runs of the program if it has every process, starts with the initial
+    /// values, and assumes nothing about them except the `requires`.
     pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
         let start = initial_cells(self.program, &mut self.terms);
         let required = self.required(&start);

@@ -27,12 +27,12 @@ pub(crate) struct Blaster {
     wires: FxHashMap<Term, Wires>,
     bits: Vec<Lit>,
     stack: Vec<Term>,
-    /// Number of terms to build until the next read of the clock.
-    until_look: u32,
+    /// Number of terms to build until the next check of the circuit's size and the deadline.
+    until_check: u32,
 }
 
-/// Number of terms between two reads of the clock.
-const BETWEEN_LOOKS: u32 = 1 << 10;
+/// Number of terms between two checks of the circuit's size and the deadline.
+const TERMS_PER_CHECK: u32 = 1 << 10;
 
 impl Blaster {
     pub fn new(int_bits: u8, conflicts: u64, deadline: Deadline) -> Self {
@@ -42,7 +42,7 @@ impl Blaster {
             wires: FxHashMap::default(),
             bits: Vec::new(),
             stack: Vec::new(),
-            until_look: BETWEEN_LOOKS,
+            until_check: TERMS_PER_CHECK,
         }
     }
 
@@ -51,7 +51,7 @@ impl Blaster {
         self.circuit.size()
     }
 
-    /// Whether the construction of the circuit was abandoned because of its size.
+    /// Whether the circuit has too many variables to be searched.
     pub fn is_too_large(&self) -> bool {
         self.circuit.is_too_large()
     }
@@ -91,7 +91,8 @@ impl Blaster {
         self.circuit.solve(&[])
     }
 
-    /// Returns the values of these variables in the solution just found.
+    /// Returns the values of these variables in the solution of the last call of `solve` or
+    /// `solve_once`.
     pub fn model(&self, terms: &Terms, variables: &[Term]) -> Model {
         let value = |&variable: &Term| {
             let bits = self
@@ -143,10 +144,10 @@ impl Blaster {
             if self.stack.len() == before {
                 self.build(terms, top, node);
                 self.stack.pop();
-                self.until_look -= 1;
+                self.until_check -= 1;
             }
-            if self.until_look == 0 {
-                self.until_look = BETWEEN_LOOKS;
+            if self.until_check == 0 {
+                self.until_check = TERMS_PER_CHECK;
                 if self.circuit.is_given_up() {
                     return None;
                 }
@@ -177,7 +178,7 @@ impl Blaster {
         let part = |part: &Term| self.word(self.wires[part]).to_vec();
         let parts: Vec<Word> = node.parts().map(|p| part(&p)).collect();
         let circuit = &mut self.circuit;
-        // The sort of the operands; for a choice, its own sort.
+        // The sort of the first part; for a term without parts, its own sort.
         let of = node.parts().next().map_or(sort, |first| terms.sort(first));
         let word = match (node, &parts[..]) {
             (TermNode::Constant(value), _) => return self.constant(sort, value),
@@ -291,8 +292,8 @@ fn with_sign(circuit: &mut Circuit, minus: Lit, a: &[Lit]) -> Word {
     circuit.choose_word(minus, &negative, a)
 }
 
-/// Computes quotient and remainder as the language defines them, with `x / 0 == 0` and `x % 0 ==
-/// x`.
+/// Computes quotient and remainder as the language defines them, with `x / 0 == 0` and
+/// `x % 0 == x`.
 fn divide(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> (Word, Word) {
     let zero = vec![circuit.no(); a.len()];
     let by_zero = circuit.equal(b, &zero);

@@ -31,11 +31,13 @@ impl Callbacks for Budget {
     }
 }
 
-/// Limit on the number of variables of a circuit. With their gates they take a few gigabytes.
+/// Limit on the number of variables of a circuit. A circuit of this size takes a few gigabytes.
 pub(crate) const LARGEST: u32 = 16_000_000;
 
+/// A circuit of gates, each encoded as clauses over its inputs and its output.
 pub(crate) struct Circuit {
     sat: batsat::Solver<Budget>,
+    /// The bit that is always true.
     yes: Lit,
     clause: Vec<Lit>,
 }
@@ -93,7 +95,7 @@ impl Circuit {
         }
     }
 
-    /// Returns a bit of the solution just found.
+    /// Returns the value of a bit in the solution of the last call of `solve`.
     pub fn found(&self, bit: Lit) -> bool {
         self.sat.value_lit(bit) == lbool::TRUE
     }
@@ -357,8 +359,8 @@ impl Circuit {
     }
 
     /// Lets the search choose a quotient q and a remainder r with a = q · divisor + r and r <
-    /// divisor. There is exactly one such pair for each a, so this excludes no value of a. Powers
-    /// of two are split off first, because they only shift.
+    /// divisor. There is exactly one such pair for each a, so this excludes no value of a. The
+    /// powers of two in the divisor are split off first, because they only shift.
     fn divide_by_number(&mut self, a: &[Lit], divisor: u64) -> (Word, Word) {
         let no = self.no();
         let shift = (divisor.trailing_zeros() as usize).min(a.len());

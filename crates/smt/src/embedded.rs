@@ -3,8 +3,8 @@
 //!
 //! It works incrementally. A term becomes a circuit once; a query assumes the outputs of its
 //! constraints and adds nothing else, so nothing must be retracted. Circuits of old queries add no
-//! constraints, but they are still searched. So when they outweigh the circuits of the current
-//! query, all circuits are discarded and rebuilt for that query only.
+//! constraints, but they are still searched. So when the circuits have become four times as large
+//! as those of the first query, all of them are discarded, and the next query builds only its own.
 //!
 //! It is complete for `bool` and machine integers. An `int` is searched in growing widths. The
 //! answer "unsatisfiable" is trusted only if `ranges.rs` shows that the width is enough.
@@ -36,6 +36,7 @@ impl Default for Effort {
     }
 }
 
+/// The widths in which an `int` is searched, in bits.
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
 /// A query with more constraints than this is not a growing path condition. It is decided by a
@@ -71,10 +72,10 @@ pub struct Embedded {
     statistics: Statistics,
 }
 
+/// A circuit for queries with one width of `int`, or without `int`.
 struct Instance {
     blaster: Blaster,
-    /// The size of the circuit at which the next query checks whether most of the circuit is still
-    /// in use.
+    /// If the circuit is larger than this, in variables, the next query discards it.
     limit: u32,
 }
 
@@ -123,7 +124,8 @@ impl Embedded {
         if let Some(old) = slot
             && (old.blaster.size() > old.limit || old.blaster.is_too_large())
         {
-            // The new circuit contains only this query, and may grow to a few times its size.
+            // The new circuit contains only this query, and may grow to four times the size of this
+            // query.
             *slot = None;
         }
         let is_new = slot.is_none();
@@ -188,9 +190,14 @@ fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bo
     }
 }
 
+/// The result of a search with one width of `int`.
 enum Search {
+    /// A final answer: a checked solution, a defect, or a limit that a greater width does not
+    /// change.
     Found(Answer),
+    /// There is no solution within this width.
     Nothing,
+    /// The budget was used up.
     GivenUp,
 }
 

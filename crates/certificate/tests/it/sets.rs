@@ -88,7 +88,7 @@ impl Set {
         out
     }
 
-    /// Returns the set without a state and all states derived from it.
+    /// Returns the set without this state and without the states derived from it.
     fn without(&self, state: usize) -> Self {
         let mut numbers = vec![Some(0)];
         let mut less = Self {

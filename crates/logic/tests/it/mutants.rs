@@ -43,6 +43,7 @@ const BOXES: &str = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }
 /// A change of a goal. A goal without the changed part stays the same.
 type Change = (&'static str, fn(&mut GoalRecord));
 
+/// Changes of one goal, each with a description.
 const CHANGES: &[Change] = &[
     // Another rule.
     ("merged with the first", |goal| {
@@ -56,8 +57,8 @@ const CHANGES: &[Change] = &[
     ("back to itself", |goal| goal.rule = back(goal.id)),
     ("back to the first", |goal| goal.rule = back(0)),
     ("back to the one before", |goal| {
-        // A merged goal is also an instance of the goal that it is merged with. If that is the one
-        // before, this change would give a valid proof.
+        // A merged goal is also an instance of the goal that it is merged with. If it is merged
+        // with the preceding goal, this change would give a valid proof.
         if !matches!(goal.rule, RuleRecord::Merge { .. }) {
             goal.rule = back(goal.id.saturating_sub(1));
         }
@@ -305,9 +306,10 @@ fn change_first_leaf(rule: &mut RuleRecord, change: impl Fn(&mut LeafRecord)) {
     }
 }
 
+/// A change of a proof, with its description.
 type Whole = (&'static str, fn(&mut Proof));
 
-/// Changes of the proof as a whole.
+/// Changes of the parts of a proof outside its goals, and of the list of goals.
 const WHOLE: &[Whole] = &[
     ("another version", |proof| proof.version += 1),
     ("another program", |proof| proof.program.hash.push('0')),

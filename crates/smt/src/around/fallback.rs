@@ -2,8 +2,8 @@
 
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Passes queries that the first solver could not decide to the second. If the first solver shows a
-/// defect, the second is not called, so that the defect is not hidden.
+/// Passes queries that the first solver could not decide to the second. If the deadline has passed,
+/// or if the first solver shows a defect, the second is not called. It would hide the defect.
 pub struct Fallback<A, B> {
     first: A,
     second: B,

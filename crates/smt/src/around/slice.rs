@@ -12,6 +12,7 @@ use crate::{Answer, Model, Solver, Statistics, Term, Terms};
 /// merged.
 pub struct Slice<S> {
     inner: S,
+    /// The variables of each constraint of earlier queries.
     variables: FxHashMap<Term, Arc<[Term]>>,
 }
 
