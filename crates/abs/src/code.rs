@@ -42,8 +42,8 @@ pub(crate) enum Builtin {
 /// An instruction. Those with operands pop them from the stack, and push a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Op {
-    // Pure instructions. A number is an index: of a constant, slot, field, part, function or
-    // interface; in a jump, it is the place where the jump goes.
+    // Pure instructions. A number is the index of a constant, slot, field, part, function or
+    // interface; in a jump, it is the target place.
     Const(u32),
     Local(u32),
     Set(u32),
@@ -80,7 +80,7 @@ pub(crate) enum Op {
     Implements(u32),
     /// No pattern matches.
     NoMatch,
-    /// Is never reached: stands after a list of patterns, one of which always matches.
+    /// Never reached: it follows the branches of a list of patterns, one of which always matches.
     Impossible,
     Pop,
     // Instructions for methods only.
@@ -301,7 +301,7 @@ pub struct Code {
     /// Whether times between the multiples of `unit` may lead to other results.
     pub(crate) off_grid: bool,
     /// Whether the program reads the time.
-    pub(crate) asks_time: bool,
+    pub(crate) reads_time: bool,
     /// Whether some step may have to wait for a condition.
     pub(crate) guarded: bool,
     /// Whether a run of the program may be infinite.

@@ -18,8 +18,9 @@ use crate::value::Value;
 /// The possible effects of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// The fields of `this` that it may read, and those that it may write; sorted.
+    /// The fields of `this` that it may read; sorted.
     pub reads: Vec<u32>,
+    /// The fields of `this` that it may write; sorted.
     pub writes: Vec<u32>,
     /// The fields of other objects of the cog that it may touch: the class, the field, and whether
     /// it is written.
@@ -160,7 +161,7 @@ fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
     let bodies: Vec<Vec<u32>> = code
         .functions
         .iter()
-        .map(|function| passed(code, vec![function.entry]))
+        .map(|function| reachable(code, vec![function.entry]))
         .collect();
     let mut thrown = vec![Vec::new(); bodies.len() + 1];
     loop {
@@ -221,7 +222,7 @@ fn keeps_future(code: &Code, pc: u32) -> bool {
     };
     match next {
         Op::Pop => false,
-        Op::Set(slot) => passed(code, vec![pc + 2]).iter().any(|&at| {
+        Op::Set(slot) => reachable(code, vec![pc + 2]).iter().any(|&at| {
             let [one, two, ..] = code.ops[at as usize..] else {
                 return false;
             };
@@ -240,12 +241,12 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
         pending.push(info.init);
     }
     pending.extend(info.recover.map(|(entry, _)| entry));
-    passed(code, pending)
+    reachable(code, pending)
 }
 
 /// Returns the places of all instructions that can be reached from these without leaving their
 /// methods.
-pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
+pub(crate) fn reachable(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     while let Some(pc) = pending.pop() {
         if !seen.insert(pc) {
@@ -271,8 +272,8 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     all
 }
 
-/// For a cog whose first object is of this class: whether a task may keep the cog at rest while
-/// other tasks wait for the cog.
+/// Whether a task may rest and keep its cog while other tasks wait for the cog. `class` is the
+/// class of the first object of the cog.
 fn may_hold(code: &Code, class: u32) -> bool {
     let mut classes = vec![class];
     let mut at = 0;
@@ -317,20 +318,20 @@ fn init_rests(code: &Code, class: u32) -> bool {
     // It is unknown what the run has done before the init block, so any `println` may end the run.
     let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
     let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
-    let init = || passed(code, vec![code.classes[class as usize].init]);
+    let init = || reachable(code, vec![code.classes[class as usize].init]);
     let calls = ops(init()).any(|op| matches!(op, Op::Sync { .. }));
     let waits = ops(init()).any(|op| matches!(op, Op::Sync { on, .. } if on != u32::MAX));
     let output = !code.observed.no_output;
     waits || (output && (prints(init()) || (calls && prints(within(code, class)))))
 }
 
-/// Whether this `get` follows a call on `this`. Such a `get` is never reached by a call on another
-/// object.
+/// Whether this `get` belongs to a synchronous call on `this`. Such a call stays in the cog, so it
+/// skips the `get`.
 fn after_own_call(code: &Code, pc: u32) -> bool {
     matches!(code.ops[pc as usize - 1], Op::Sync { on: u32::MAX, .. })
 }
 
-/// The examination of one run: follows all paths from its start, and collects what they may do.
+/// The examination of one run: follows all paths from its start, and collects their effects.
 struct Walk<'a> {
     code: &'a Code,
     class: u32,
@@ -492,7 +493,8 @@ impl<'a> Walk<'a> {
         self.pending.push(Place { pc, ..from });
     }
 
-    /// Adds a place to examine, with the actions that were noticed before it.
+    /// Adds a place to examine. `noticed`: whether the instruction before it does something that
+    /// other cogs can notice.
     fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
         self.pending.push(Place {
             pc,
@@ -501,7 +503,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Returns the exceptions that an instruction may throw or kill the object with.
+    /// Returns the exceptions that an instruction may throw, or with which it may kill the object.
     fn thrown_at(&self, pc: u32) -> Vec<u32> {
         let exceptions = &self.code.exceptions;
         let mut all = match self.code.ops[pc as usize] {

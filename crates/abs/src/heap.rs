@@ -43,7 +43,7 @@ pub(crate) struct Names {
     objects: Vec<ObjectName>,
     /// The object with this creator, index and class.
     known: FxHashMap<(ProcessId, u32, u32), u32>,
-    /// How many cells have been given out; the next object gets the cells from here on.
+    /// The number of cells assigned so far, which is also the first cell of the next object.
     cells: u32,
     /// For each constructor, its rank in the order of names.
     pub ranks: Arc<[u32]>,
@@ -115,7 +115,7 @@ impl Names {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object {
     /// Whether it exists in the current state.
-    pub there: bool,
+    pub exists: bool,
     pub class: u32,
     /// The first object of its cog.
     pub cog: u32,
@@ -129,7 +129,7 @@ pub(crate) struct Object {
 impl Object {
     pub fn not_created() -> Self {
         Self {
-            there: false,
+            exists: false,
             class: 0,
             cog: 0,
             holder: None,
@@ -270,7 +270,7 @@ impl State {
         self.objects
             .iter()
             .enumerate()
-            .filter(|(_, object)| object.there)
+            .filter(|(_, object)| object.exists)
     }
 
     fn born(&self) -> impl Iterator<Item = (usize, &Task)> {

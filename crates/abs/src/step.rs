@@ -95,7 +95,7 @@ pub(crate) trait Listener {
 
 impl Listener for () {
     #[inline]
-    fn record(&mut self, _happening: impl FnOnce() -> StepAction) {}
+    fn record(&mut self, _action: impl FnOnce() -> StepAction) {}
 }
 
 impl Listener for Vec<StepAction> {
@@ -104,12 +104,13 @@ impl Listener for Vec<StepAction> {
     }
 }
 
-/// Where a run ends.
+/// How a run ends.
 enum RunEnd {
     /// The task keeps the cog, at a `get`, a `duration` or a `println` at this place.
     Holding(u32),
     /// The task has released the cog, at the `await` or `suspend` before this place.
     Released(u32),
+    /// The task has ended.
     Over,
 }
 
@@ -593,8 +594,8 @@ impl<L: Listener> Cpu<'_, L> {
 
     /// Returns one of `end` values, as the schedule chooses.
     fn choose(&mut self, end: i64) -> Result<i64, Halt> {
-        let asked = self.outcomes.get(self.event.outcomes.len()).copied();
-        let value = asked.unwrap_or(0);
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let value = given.unwrap_or(0);
         if !(0..end).contains(&value) {
             return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
@@ -630,7 +631,7 @@ impl<L: Listener> Cpu<'_, L> {
             object
         };
         let new = &mut self.state.objects[object as usize];
-        new.there = true;
+        new.exists = true;
         new.class = class;
         new.cog = cog;
         new.holder = None;

@@ -1,6 +1,6 @@
 //! Checks and compiles classes (their init blocks, recovery blocks and methods) and the main block.
-//! Each block and each method is a body of its own (`body.rs`); the compiled class says where they
-//! start.
+//! Each block and each method is a body of its own (`body.rs`); the compiled class records where
+//! they start.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;

@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether the program calls a function of the standard module that reads the time.
-    pub(super) fn tells_time(&self, function: u32) -> bool {
+    pub(super) fn reads_time(&self, function: u32) -> bool {
         let function = &self.functions[function as usize];
         let clock = ["now", "currentms", "deadline", "lowlevelDeadline"];
         function.module == 0 && !self.standard && clock.contains(&function.name.as_str())

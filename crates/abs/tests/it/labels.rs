@@ -63,7 +63,7 @@ impl Observer<Machine> for Traces {
     }
 }
 
-fn on(_: &mazurka_explore::Progress) -> ControlFlow<mazurka_core::Bound> {
+fn go_on(_: &mazurka_explore::Progress) -> ControlFlow<mazurka_core::Bound> {
     ControlFlow::Continue(())
 }
 
@@ -80,7 +80,7 @@ fn permute(program: &mut Machine, schedule: &Schedule, complete: bool) -> (Permu
         goal: Goal::Everything,
     };
     let mut traces = Traces::default();
-    let permuted = search.run(program, &mut on, &mut traces);
+    let permuted = search.run(program, &mut go_on, &mut traces);
     (permuted, traces)
 }
 
@@ -98,7 +98,7 @@ fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
         goal: Goal::Everything,
     };
     let mut classes = Classes::default();
-    let found = naive.run(&mut program, &mut on, &mut classes);
+    let found = naive.run(&mut program, &mut go_on, &mut classes);
     if !found.bounds.is_empty() {
         return None;
     }

@@ -165,7 +165,8 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     Some((truth.traces.len(), tests))
 }
 
-/// Returns the program with `random`, and with objects created in their cog while others wait.
+/// Returns a variant of a program: it calls `random` instead of printing a field, and classes with
+/// a helper create a new helper in their cog instead of suspending.
 fn varied(source: &str) -> String {
     let classes = source.split_inclusive("\n}\n").map(|class| {
         let class = class.replace("println(toString(f0));", "f0 = random(2);");

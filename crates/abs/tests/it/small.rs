@@ -1,7 +1,7 @@
 //! Compares steps of many statements with a separate model that has one step for each statement:
-//! both have the same possible outputs, fields, deaths and deadlocks. The model shares only the
-//! text of the programs with the crate. In the model, objects die immediately, and durations also
-//! end between the multiples of the unit of time that the crate explores.
+//! both must have the same possible outputs, fields, deaths and deadlocks. The model shares only
+//! the text of the programs with the crate. In the model, objects die immediately, and durations
+//! also end between the multiples of the unit of time that the crate explores.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -88,6 +88,7 @@ impl SmallProgram {
     }
 }
 
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Mode {
     /// Waits for its cog: it has not started, or was suspended.
@@ -96,16 +97,17 @@ enum Mode {
     Awaits(usize),
     /// Has the cog.
     Runs,
-    /// Has the cog and waits for a future; the character is printed if it holds an exception.
+    /// Has the cog and waits for a future; the task prints the character if the future has an
+    /// exception.
     Gets(usize, Option<char>),
     /// Waits for a time, with or without the cog.
     Until {
         time: u8,
         holds: bool,
     },
-    /// Has the cog and has caught an exception; prints this next.
+    /// Has the cog and has caught an exception; prints this character next.
     Caught(char),
-    /// Has the cog and recovers: prints this next, or ends with an exception.
+    /// Has the cog and recovers: prints this character next; with `None`, ends with an exception.
     Recovers(Option<char>),
     Done {
         thrown: bool,
@@ -211,7 +213,8 @@ impl Model<'_> {
         all
     }
 
-    /// If the task is about to wait for time, returns the state after each choice of the duration.
+    /// Returns the state after each choice of a duration; `None` if the next statement of the task
+    /// is no duration.
     fn durations(&self, state: &SmallState, number: usize) -> Option<Vec<SmallState>> {
         let task = &state.tasks[number];
         let (min, max, holds) = match *self.body(task).get(task.next)? {

@@ -1,6 +1,6 @@
-//! Tests the messages about wrong programs. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it
-//! wrong::` writes the current messages into the expected files; read the difference before you
-//! commit it.
+//! Tests the messages about wrong programs.
+//! `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it wrong::` writes the current messages into
+//! the expected files; read the difference before you commit it.
 
 use std::fmt::Write;
 use std::fs;
