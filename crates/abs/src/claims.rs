@@ -44,8 +44,8 @@ impl Machine {
     }
 
     /// Computes the claims of a task. Returns true if the claims depend only on where the task
-    /// rests and on its object, so that they can be cached. They may also depend on which other
-    /// objects exist.
+    /// rests and on its object, so that they can be cached. Otherwise they also depend on which
+    /// other objects exist.
     pub(crate) fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
         let mut fixed = true;
         let cog = self.cog(task);

@@ -4,10 +4,10 @@
 //! computed once, when the program is compiled.
 //!
 //! A *run* is one step of a task. It starts where the task rests: at the start of its method, after
-//! an `await`, a `suspend` or a `get`, or at a `println` if other cogs could already notice an
-//! earlier action of the run (`machine.rs` explains why). It ends at the next such place, or with
-//! the method. A run touches fields of `this`. If it calls objects of its own cog, it also touches
-//! their fields; the code says only of which class these objects are.
+//! an `await`, a `suspend`, a `get` or a `duration`, or at a `println` if other cogs could already
+//! notice an earlier action of the run (`machine.rs` explains why). It ends at the next such place,
+//! or with the method. A run touches fields of `this`. If it calls objects of its own cog, it also
+//! touches their fields; the code says only of which class these objects are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,7 +25,7 @@ pub(crate) struct Effects {
     /// The fields of other objects of the cog that it may touch: the class, the field, and whether
     /// it is written.
     pub others: Vec<(u32, u32, bool)>,
-    /// Whether it may end in a rest in which the task keeps the cog.
+    /// Whether the task may keep the cog when it rests after the run.
     pub holds: bool,
     /// Whether it may end before a `println`.
     pub pauses: bool,
@@ -136,10 +136,13 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     all
 }
 
-/// The exceptions that each function may throw (the last entry is for any function that is passed
-/// as a value), and those that futures may hold. An exception is a constructor, or [`ANY`].
+/// The exceptions that parts of the program may throw. An exception is given by its constructor, or
+/// is [`ANY`].
 struct Throwing {
+    /// For each function, the exceptions that it may throw. The last entry is for all functions that
+    /// are passed as values.
     functions: Vec<Vec<u32>>,
+    /// The exceptions that may end a task whose future is used.
     futures: Vec<u32>,
 }
 
@@ -204,7 +207,7 @@ fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
     }
 }
 
-/// Returns the constant that the instruction before puts on the stack.
+/// Returns the constant that the preceding instruction pushes; `None` if it is another instruction.
 fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
     match code.ops[pc.checked_sub(1)? as usize] {
         Op::Const(constant) => code.constants.get(constant as usize),
@@ -244,8 +247,8 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
     reachable(code, pending)
 }
 
-/// Returns the places of all instructions that can be reached from these without leaving their
-/// methods.
+/// Returns the places of all instructions that can be reached from the given places without leaving
+/// their methods.
 pub(crate) fn reachable(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     while let Some(pc) = pending.pop() {

@@ -4,11 +4,11 @@
 //!
 //! The analysis follows the code through scheduling points, calls and messages. A message may reach
 //! every object whose class has a method of that name, so this part distinguishes objects only by
-//! their classes. Of the objects of these classes, the result has those that the task can reach
-//! now: through its variables, and through the fields of objects that it can reach. There is one
-//! exception. If the task takes a reference from a future, or reads one from a field that some
-//! method assigns, other tasks may pass further references to it. Then all existing objects of
-//! these classes count.
+//! their classes. Of the objects of these classes, only those count that the task can reach now:
+//! through its variables, and through the fields of objects that it can reach. There is one
+//! exception. If the task takes a reference from a future, or reads a reference from a field that
+//! some method assigns, other tasks may pass further references to the task. Then all existing
+//! objects of these classes count.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;

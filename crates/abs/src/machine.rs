@@ -1,11 +1,11 @@
 //! [`Machine`]: an ABS program in the middle of a run.
 //!
 //! A process is a task: a method that runs on an object. A step is one *run* of the task, from one
-//! place where it rests to the next. A task rests at an `await`, a `suspend`, a `get`, and at its
-//! end. It also rests before a `println` if it has already printed or started a task in the same
-//! run, because other cogs can notice this. Tasks of one cog never overlap, because a run is one
-//! step. At a `get` and at a `println` the task keeps the cog while it rests, and other tasks of
-//! the cog wait.
+//! place where it rests to the next. A task rests at an `await`, a `suspend`, a `get`, a
+//! `duration`, and at its end. It also rests before a `println` if it has already printed or
+//! started a task in the same run, because other cogs can notice this. Tasks of one cog never
+//! overlap, because a run is one step. At a `get`, a `duration` and a `println` the task keeps the
+//! cog while it rests, and other tasks of the cog wait.
 //!
 //! **Why steps need not be smaller.** In ABS cogs run in parallel, so their statements interleave.
 //! Let a step consist of the statements s₁ … sₙ, and let statements of other cogs occur between
@@ -738,9 +738,9 @@ impl Semantics for Machine {
         self.names.cells() as usize
     }
 
-    /// Returns the fingerprint of a cell: a field of an object, its cog, whether it is alive, or
-    /// the output. The fingerprint of a cog is never that of an absent one, so that objects without
-    /// fields count too.
+    /// Returns the fingerprint of a cell: a field of an object, the cog of an object, whether an
+    /// object is alive, the output, or the time. The fingerprint of a cog is never that of an
+    /// absent one, so that objects without fields count too.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {

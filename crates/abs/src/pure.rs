@@ -28,8 +28,9 @@ pub(crate) struct Evaluator<'a> {
     pub code: &'a Code,
     pub names: &'a Names,
     pub objects: &'a [Object],
-    /// The object that is `this`, and the task.
+    /// The object that is `this`.
     pub object: u32,
+    /// The task that evaluates the code.
     pub task: u32,
     /// Records the branches that the code takes, if labels of steps are needed.
     pub trail: Option<&'a Trail>,

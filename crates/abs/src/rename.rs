@@ -5,7 +5,7 @@
 //! with the same name are renamed together: a class and an interface with this name, or the methods
 //! with this name in all classes. The new name must not occur in the text, so no other name can
 //! become a reference to the renamed declaration. If a reference is missed, the new text refers to
-//! an undeclared name, and the caller can detect this by checking it.
+//! an undeclared name, and the caller can detect this by checking the new text.
 
 use mazurka_diagnostics::Span;
 

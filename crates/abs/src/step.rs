@@ -123,10 +123,12 @@ pub(crate) struct Cpu<'a, L> {
     pub process: ProcessId,
     pub undo: &'a mut Vec<Undo>,
     pub event: &'a mut Event,
+    /// The outcomes that the schedule gives for the choices of the step.
     pub outcomes: &'a [i64],
     pub calls: &'a mut Calls,
     /// The cogs of objects whose init blocks ran: kept to reuse the allocation.
     pub inits: &'a mut Vec<u32>,
+    /// The work that the step may still do.
     pub fuel: u64,
     pub listener: &'a mut L,
     /// Records the path of the step.
@@ -141,7 +143,7 @@ enum NextInstr {
     Rest(RunEnd),
 }
 
-/// Why an instruction stops.
+/// The reason why an instruction cannot be completed.
 enum Halt {
     Fault(Fault),
     Obstacle(Obstacle),
@@ -167,8 +169,8 @@ pub(crate) fn resolved(state: &State, task: u32) -> bool {
 }
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Makes a step of the task. The changes of the task itself are not in the undo log, because
-    /// the caller has a copy of the task; all other changes are.
+    /// Makes a step of the task. The undo log gets all changes of the state except those of the
+    /// task itself, of which the caller has a copy.
     pub fn run(&mut self) -> Result<(), Obstacle> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
@@ -732,8 +734,9 @@ impl<L: Listener> Cpu<'_, L> {
         child.0
     }
 
-    /// Makes a synchronous call: within the cog a plain call, across cogs a new task and a wait for
-    /// it.
+    /// Makes a synchronous call. If the object is in the cog of the task, enters the method.
+    /// Otherwise starts a new task, and continues at the `get` after the call, which waits for the
+    /// task.
     fn call(
         &mut self,
         pc: u32,

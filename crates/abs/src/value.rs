@@ -1,5 +1,5 @@
-//! The values of ABS. Values of data types are shared and immutable. Each stores its fingerprint,
-//! so states are compared and hashed without traversing their values.
+//! The values of ABS. Values of data types are shared and immutable, and store their fingerprints.
+//! So states are compared and hashed without traversing these values.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};

@@ -131,7 +131,7 @@ pub(crate) enum Obstacle {
     Beyond(&'static str),
 }
 
-/// The reason why an instruction was not executed.
+/// The reason why an instruction was not completed.
 enum Halt {
     Obstacle(Obstacle),
     Mishap(Mishap),

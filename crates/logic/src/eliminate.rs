@@ -96,8 +96,8 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// Returns a formula without boxes that is equivalent, in a state, to a formula or its
-    /// negation.
+    /// Returns a formula without boxes that is equivalent, in a state, to a formula, or to its
+    /// negation if `holds` is false.
     pub fn formula(
         &mut self,
         formula: &Formula,

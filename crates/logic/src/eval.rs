@@ -1,5 +1,5 @@
-//! Evaluates expressions in a state to terms. It also collects what a step must show (obligations,
-//! for example that a divisor is not 0) and the cells that it touches.
+//! Evaluates expressions in a state to terms. It also collects the conditions that must hold in a
+//! step (*obligations*, for example that a divisor is not 0), and the cells that the step touches.
 
 use std::rc::Rc;
 

@@ -140,7 +140,7 @@ impl Lower<'_> {
         (value, must)
     }
 
-    /// Translates a formula, or its negation, in a state.
+    /// Translates a formula in a state, or its negation if `holds` is false.
     pub fn formula(
         &mut self,
         formula: &Formula,

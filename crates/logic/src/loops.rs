@@ -216,7 +216,8 @@ impl<'p> Search<'p, '_> {
         AppliedRule::Generalise { leaves, to }
     }
 
-    /// Decides the questions whether a goal is an instance of another goal at the same points.
+    /// Decides the questions that show that a goal is an instance of another goal at the same
+    /// points. Stops after the first question that is not proved.
     pub fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
         let (state, context) = (self.goals[at].state.clone(), self.goals[at].context);
         let other = self.goals[general].state.clone();

@@ -192,8 +192,9 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     })
 }
 
-/// Whether an item is a step. Local work is not, nor is an item that contains steps, such as a
-/// block. The test of a loop with an invariant is always a step, even if it reads only locals.
+/// Whether an item is a step. Local work is not a step. An item that only contains steps, such as a
+/// block, is not a step either. The test of a loop with an invariant is always a step, even if it
+/// reads only locals.
 pub(crate) fn is_step(item: &WorkItem<'_>, shared: &Shared<'_>) -> bool {
     match item {
         WorkItem::Round(_) | WorkItem::Count(_) | WorkItem::Return(..) => false,

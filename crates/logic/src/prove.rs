@@ -81,7 +81,7 @@ pub struct Theorem<'a> {
     pub source: &'a str,
     /// The identity of the program.
     pub record: &'a ProgramRecord,
-    /// The formula as it was written; `None` if it is the one that the file states.
+    /// The text of the formula; `None` if the formula is the one that the file states.
     pub goal: Option<&'a str>,
     /// The formula.
     pub formula: &'a Formula,

@@ -133,7 +133,7 @@ impl std::fmt::Display for OpenReason {
 pub(crate) struct ThreadStep {
     pub process: ProcessId,
     pub rule: Rule,
-    /// The questions whether the step cannot fail.
+    /// The questions that show that the step cannot fail.
     pub leaves: Vec<Leaf>,
     pub ways: Vec<StepBranch>,
 }
@@ -141,7 +141,7 @@ pub(crate) struct ThreadStep {
 /// A branch of a step.
 #[derive(Debug)]
 pub(crate) struct StepBranch {
-    /// The questions whether the invariants hold after the branch.
+    /// The questions that show that the invariants hold after the branch.
     pub leaves: Vec<Leaf>,
     pub to: usize,
 }
@@ -440,7 +440,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(scheduled.unwrap_or_else(|error| self.give_up(error)))
     }
 
-    /// Returns the result of a goal whose step cannot be made.
+    /// Returns the result of a goal with a step that is too large.
     fn give_up(&mut self, StepTooLarge(process): StepTooLarge) -> AppliedRule {
         self.world.obligations.clear();
         self.world.touched.clear();
@@ -537,7 +537,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(AppliedRule::Schedule { steps, deadlock })
     }
 
-    /// Decides the questions whether a step cannot fail.
+    /// Decides the questions that show that the last step cannot fail.
     fn faults(&mut self, context: usize) -> Vec<Leaf> {
         let obligations = std::mem::take(&mut self.world.obligations);
         self.world.touched.clear();
@@ -548,7 +548,7 @@ impl<'p, 's> Search<'p, 's> {
         obligations.into_iter().map(ask).collect()
     }
 
-    /// Decides the questions whether the file's invariants hold after a step.
+    /// Decides the questions that show that the file's invariants hold after a step.
     fn invariants(&mut self, context: usize, state: &State<'p>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for (what, must) in self.world.invariants(state, false) {

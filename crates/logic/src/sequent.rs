@@ -1,5 +1,5 @@
-//! The [`Context`] of a sequent, which is everything in it except for its state, and the questions
-//! that rules ask the solver ([`Leaf`]). The search and the checker share these types.
+//! A sequent consists of a state and a [`Context`]. This module defines the context, and the
+//! questions that rules ask the solver ([`Leaf`]). The search and the checker share these types.
 
 use std::rc::Rc;
 

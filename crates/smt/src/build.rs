@@ -3,8 +3,9 @@
 //! [`simplify`](crate::Terms::simplify).
 //!
 //! Rules that move a constant over `+` or out of a product hold for machine integers, because these
-//! form a ring. For `int` they are applied as long as the constants fit into 64 bits. Comparisons
-//! are never moved over `+` of machine integers: there `x + 1 < y + 1` is not `x < y`.
+//! form a ring. For `int` they are applied as long as the constants fit into 64 bits. A summand is
+//! never moved across a comparison of machine integers: `x + 1 < y + 1` is not `x < y` if a sum
+//! wraps around.
 
 use crate::number;
 use crate::{BitOp, Sort, Term, TermNode, Terms};

@@ -347,8 +347,9 @@ impl Circuit {
         }
     }
 
-    /// Returns quotient and remainder of natural numbers; for a division by zero, these are all
-    /// ones and `a`. If the divisor is known, they are computed by multiplication.
+    /// Returns the quotient and the remainder of natural numbers. For a division by zero, all bits
+    /// of the quotient are ones, and the remainder is `a`. If the divisor is known, a product
+    /// checks them.
     pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         match self.number(b) {
             Some(divisor) if divisor != 0 && self.number(a).is_none() => {

@@ -89,9 +89,9 @@ fn nanoseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// A postponed deadline still passes, with or without a limit.
+    /// A deadline is postponed only by the given time, whether or not it has a time limit.
     #[test]
-    fn it_is_put_off_for_a_while_only() {
+    fn a_postponed_deadline_still_passes() {
         let stop_flag = Arc::new(AtomicBool::new(true));
         for deadline in [Deadline::default(), Deadline::after(Duration::ZERO)] {
             let deadline = deadline.or_when(Some(Arc::clone(&stop_flag)));

@@ -104,7 +104,8 @@ impl Embedded {
         self.has_int[index]
     }
 
-    /// Searches once, with an `int` of `WIDTHS[width]` bits; `None` for a query without `int`.
+    /// Searches once, with an `int` of `WIDTHS[width]` bits. `width` is `None` for a query without
+    /// `int`.
     fn search(&mut self, terms: &Terms, conjuncts: &[Term], width: Option<usize>) -> Search {
         let int_bits = width.map_or(1, |width| WIDTHS[width]);
         let effort = &self.effort;
@@ -173,7 +174,7 @@ impl Embedded {
     }
 }
 
-/// Returns the result of a search. Its solution is checked.
+/// Returns the result of a search. If there is a solution, checks it.
 fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bool>) -> Search {
     match answer {
         None if blaster.is_too_large() => {

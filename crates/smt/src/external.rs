@@ -81,7 +81,7 @@ impl External {
         External { deadline, ..self }
     }
 
-    /// Returns the time at which to give up on a query that starts now.
+    /// Returns the times at which to give up on a query that starts now.
     fn wait(&self) -> Wait {
         Wait {
             until: Instant::now() + self.patience,
@@ -157,7 +157,8 @@ impl External {
         self.close_scope(process, Ok(result))
     }
 
-    /// Sends a query with quantifiers, and waits for the answer. Only `Unsat` is an answer.
+    /// Sends a query with quantifiers, and waits for the answer. Returns `Unsat`, or the reason why
+    /// the process does not refute the query.
     fn query_for_all(
         &mut self,
         terms: &Terms,

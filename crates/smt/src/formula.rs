@@ -3,7 +3,7 @@
 //! A disjunction of path conditions has a disjunct for each path through a program, and most
 //! disjuncts are long descriptions of one condition. Here a formula becomes a disjunction of a few
 //! short *cubes*, or a conjunction of a few short clauses. The result is equivalent to the formula
-//! wherever `given` holds:
+//! wherever the condition `given` holds, which the caller assumes:
 //!
 //! 1. Take a model of the formula that no cube covers yet. It assigns a truth value to each atom of
 //!    the formula. These literals together imply the formula.
@@ -27,10 +27,10 @@ const MOST_CUBES: usize = 48;
 /// Limit on queries to the solver for one formula.
 const MOST_QUERIES: u32 = 6_000;
 
-/// Limit on the number of numbers that are compared with each other.
+/// If a formula has more numbers than this, comparisons of two numbers are not tried.
 const MOST_ORDERED: usize = 4;
 
-/// The atoms of literals.
+/// The atoms from which literals are made.
 struct Atoms {
     /// The conditions that the formula consists of.
     own: Vec<Term>,

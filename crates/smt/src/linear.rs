@@ -14,7 +14,7 @@ pub(crate) struct Linear {
     pub constant: i64,
 }
 
-/// Longer sums are not normalised.
+/// Sums of more terms are not normalised.
 const LONGEST: usize = 16;
 
 impl Linear {

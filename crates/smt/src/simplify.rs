@@ -649,7 +649,7 @@ impl<'a> Simplifier<'a> {
                 },
             );
         }
-        // An end that no literal states replaces the first literal about that number.
+        // An end that no literal states is added to the first literal about that number.
         for &(literal, atom) in literals {
             let Some(atom) = atom else { continue };
             let still = std::mem::take(open.get_mut(&atom.number).expect("as before"));

@@ -189,8 +189,8 @@ impl Checker<'_> {
         self.shadow_local(name, ty)
     }
 
-    /// Finds a variable by name, also a variable that is declared outside of the current anonymous
-    /// function: it is then captured.
+    /// Finds a variable by name. If the variable is declared outside of the current anonymous
+    /// function, the function captures it.
     pub(super) fn local(&mut self, name: &str) -> Option<(u32, LocalTy)> {
         self.local_in(self.bodies.len().checked_sub(1)?, name)
     }

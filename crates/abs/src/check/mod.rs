@@ -224,7 +224,7 @@ enum LocalTy {
 
 /// The checker: the declarations of all modules, the bodies that are being compiled (several if an
 /// anonymous function is inside another body), and the output. Modules, classes and other
-/// declarations are known by their indices.
+/// declarations are identified by their indices.
 struct Checker<'a> {
     modules: &'a [Module],
     scopes: Vec<Scope>,

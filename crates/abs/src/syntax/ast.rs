@@ -169,7 +169,7 @@ pub(crate) struct Stmt {
     pub deadline: Option<Expr>,
 }
 
-/// A part of what an `await` waits for: a future (`f?`), a condition, or a duration.
+/// A part of the guard of an `await`: a future (`f?`), a condition, or a duration.
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Claim(Expr),

@@ -123,8 +123,8 @@ pub(crate) struct ProductLine {
 }
 
 /// The features of a product: a list of features, the features of another product, or a combination
-/// of two sets. `Both` (`&&`) has the features that are in both sets, `Either` (`||`) those in at
-/// least one of them, and `Without` (`-`) those of the first that are not in the second.
+/// of two sets. `Both` (`&&`) is the intersection of the sets, `Either` (`||`) their union, and
+/// `Without` (`-`) the first set without the second.
 #[derive(Clone, Debug)]
 pub(crate) enum ProductExpr {
     Features(Vec<Feature>),
@@ -211,8 +211,9 @@ pub(crate) struct FeatureNode {
 /// The declarations of a model outside of its modules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variability {
-    /// The feature model: features that every product has, and extensions of these.
+    /// The features that every product has, with the features below them.
     pub roots: Vec<FeatureNode>,
+    /// Extensions of features that are declared elsewhere in the feature model.
     pub extensions: Vec<FeatureNode>,
     pub deltas: Vec<Delta>,
     pub line: Option<ProductLine>,

@@ -109,7 +109,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     let mut program = for_nets(source, set);
     let truth = truth(&mut program)?;
     if program.has_net().is_err() {
-        // An object dies, which every net must notice.
+        // An object dies in some run, and the machine of every net must detect this.
         for &kind in NetKind::ALL {
             let mut dies = for_nets(source, set);
             net_of(&mut dies, kind, 1);
@@ -117,7 +117,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
         }
         return None;
     }
-    // Explorers distinguish the objects of a cog, and nets in some programs do not.
+    // An explorer distinguishes the objects of a cog. In some programs a net does not.
     let mut explored = Machine::new(code(source, set), 1_000_000);
     let explored = self::truth(&mut explored)?;
     assert_eq!(explored.finals, truth.finals, "{what}");

@@ -205,7 +205,8 @@ fn die_kills_the_object_whose_method_has_it() {
     assert_eq!(bound(&called, "C1").as_deref(), Some("dead"));
     assert_eq!(bound(&called, "D2"), None);
     assert_eq!(found(&called).seen.observed.len(), 1);
-    // Called from the main block, and in a race with a task that may come before or after it.
+    // A call of `k` from the main block always kills the object before the tasks run. A task that
+    // calls `k` may come before or after the task that runs `ok`.
     let from_main = source("c!ok(); c!ok(); try c.k(); catch E1 => println(\"main\"); suspend;");
     assert_eq!(bound(&from_main, "C1").as_deref(), Some("dead"));
     assert_eq!(found(&from_main).seen.observed.len(), 1);
@@ -384,7 +385,7 @@ fn messages_name_the_block_that_cannot_wait() {
 
 #[test]
 fn an_export_of_an_imported_name_re_exports_it() {
-    // The frontend of the suite warns (NO_IMPLICIT_NAME_REEXPORT), and exports it.
+    // The frontend of the ABS suite warns (NO_IMPLICIT_NAME_REEXPORT), and exports the name.
     let source = "module C; import fc from A; { println(toString(fc())); }
         module A; import fc from B; export fc;
         module B; export fc; def Int fc() = 7;";

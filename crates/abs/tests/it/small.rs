@@ -475,7 +475,7 @@ fn an_uncaught_exception_kills_its_object() {
         recovers: vec![None],
     };
     assert!(compare(&program));
-    // With a recovery block it survives.
+    // With a recovery block the object does not die.
     let program = SmallProgram {
         recovers: vec![Some('z')],
         ..program

@@ -132,7 +132,7 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     assert!(leaves_out("Int k = 3; duration(k, k + 1);", PRINT_TIME));
     assert!(leaves_out("duration(random(3), random(3));", PRINT_TIME));
     assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
-    // This bound may not be a multiple of any unit.
+    // This bound may be any rational number, so no unit divides it.
     assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
 }
 

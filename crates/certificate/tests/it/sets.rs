@@ -1,5 +1,6 @@
 //! Tests sets of states with one change: sets that lack a state are rejected, and no set shows a
-//! wrong fact. The same holds for evidence of another program, or with another bound.
+//! wrong fact. Also tests that evidence for another program or with another bound shows no wrong
+//! fact.
 
 use mazurka_certificate::{Certificate, Kind, Rejected};
 use mazurka_testkit::{Config, Rng, Summary, generate};

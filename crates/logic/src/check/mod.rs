@@ -5,10 +5,10 @@
 //! variables that a statement mentions, and the rendering of sequents.
 //!
 //! A merge is accepted if both goals have equal states and their paths are permutations in which
-//! conflicting steps keep their order. The file records the accesses of each step. They must be
-//! those that the statement mentions, and they must include those that the checker's step makes. A
-//! goal may lead back to an earlier goal: `loops.rs` explains why this is sound if every cycle
-//! contains a SCHEDULE.
+//! conflicting steps keep their order. The file records the accesses of each step. The recorded
+//! accesses must be the accesses that the statement of the step mentions, and must include all
+//! accesses that the step of the checker makes. A goal may lead back to an earlier goal: `loops.rs`
+//! explains why this is sound if every cycle contains a SCHEDULE.
 
 mod step;
 
@@ -202,7 +202,7 @@ impl<'p> Checker<'p, '_> {
             .collect()
     }
 
-    /// Decides the questions whether the step that was just made cannot fail.
+    /// Decides the questions that show that the last step of the machine cannot fail.
     fn faults(&mut self, context: usize) -> Checked<Vec<LeafRecord>> {
         let known = self.contexts[context].known.clone();
         let obligations = std::mem::take(&mut self.world.obligations).into_iter();
@@ -213,7 +213,7 @@ impl<'p> Checker<'p, '_> {
         obligations.map(ask).collect()
     }
 
-    /// Decides the questions whether the file's invariants hold after a step.
+    /// Decides the questions that show that the file's invariants hold after a step.
     fn invariants(&mut self, goal: &Sequent<'p>) -> Checked<Vec<LeafRecord>> {
         let mut all = self.world.invariants(&goal.state, false);
         all.retain(|&(_, must)| must != Term::TRUE);

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use crate::embedded::MANY;
 use crate::{Answer, Model, Solver, Statistics, Term, Terms};
 
-/// Splits a query into independent groups. All of them must be satisfiable; their models are
-/// merged.
+/// Splits a query into independent groups. The query is satisfiable if all groups are, and its
+/// model is the union of their models.
 pub struct Slice<S> {
     inner: S,
     /// The variables of each constraint of earlier queries.

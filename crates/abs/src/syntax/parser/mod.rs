@@ -27,7 +27,7 @@ pub(crate) struct Reported;
 /// What a parsing function returns.
 pub(crate) type Parsed<T> = Result<T, Reported>;
 
-/// The parser: the words of the text, the position in them, and what has been found so far.
+/// The parser: the words of the text, the position in them, and the results so far.
 pub(crate) struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token>,
