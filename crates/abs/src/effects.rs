@@ -38,10 +38,10 @@ pub(crate) struct Effects {
     pub idle: bool,
 }
 
-/// Whether a run has done something before this place that other cogs can notice, that is, has
-/// printed or started a task.
+/// Whether a run has done something before a place that other cogs can notice, that is, has printed
+/// or started a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Noticed {
+enum Noticeable {
     No,
     Maybe,
     Yes,
@@ -54,7 +54,7 @@ struct Place {
     /// The class of the object that the code here runs on; `None` if this is the object on which
     /// the run started, [`NEW`] if the run is creating it.
     other: Option<u32>,
-    noticed: Noticed,
+    noticed: Noticeable,
 }
 
 /// Computes the effects of every run, the cogs that can be held, and the objects that can die.
@@ -75,9 +75,9 @@ pub(crate) fn analyse(code: &mut Code) {
         for class in 0..code.classes.len() as u32 {
             let recover = code.classes[class as usize].recover;
             // A recovery block may run after any action of the task.
-            let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
+            let recover = recover.map(|(start, _)| (start, false, Noticeable::Maybe));
             let starts = starts(code, class).into_iter();
-            let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
+            let starts = starts.map(|(start, joined)| (start, joined, Noticeable::No));
             for (start, joined, noticed) in { starts }.chain(recover) {
                 let walk = Walk::new(code, class, local, joined, &throwing);
                 let (found, thrown) = walk.run(start, noticed);
@@ -139,8 +139,8 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
 /// The exceptions that parts of the program may throw. An exception is given by its constructor, or
 /// is [`ANY`].
 struct Throwing {
-    /// For each function, the exceptions that it may throw. The last entry is for all functions that
-    /// are passed as values.
+    /// For each function, the exceptions that it may throw. The last entry is for all functions
+    /// that are passed as values.
     functions: Vec<Vec<u32>>,
     /// The exceptions that may end a task whose future is used.
     futures: Vec<u32>,
@@ -369,7 +369,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(mut self, start: u32, noticed: Noticed) -> (Effects, Vec<u32>) {
+    fn run(mut self, start: u32, noticed: Noticeable) -> (Effects, Vec<u32>) {
         self.pending.push(Place {
             pc: start,
             other: None,
@@ -451,22 +451,22 @@ impl<'a> Walk<'a> {
             }
             Op::Print { .. } => {
                 self.found.prints = true;
-                self.found.pauses |= noticed != Noticed::No && !self.code.observed.no_output;
+                self.found.pauses |= noticed != Noticeable::No && !self.code.observed.no_output;
                 self.found.holds |= self.found.pauses;
-                if noticed != Noticed::Yes || self.code.observed.no_output {
-                    self.push_noticed(pc + 1, place, Noticed::Yes);
+                if noticed != Noticeable::Yes || self.code.observed.no_output {
+                    self.push_noticed(pc + 1, place, Noticeable::Yes);
                 }
             }
-            Op::Async { .. } => self.push_noticed(pc + 1, place, Noticed::Yes),
+            Op::Async { .. } => self.push_noticed(pc + 1, place, Noticeable::Yes),
             Op::Sync { method, on, .. } => {
-                self.push_noticed(pc + 2, place, Noticed::Maybe);
+                self.push_noticed(pc + 2, place, Noticeable::Maybe);
                 self.call(method, on, place);
             }
             Op::New { class, .. } => {
                 let info = &self.code.classes[class as usize];
                 let noticed = match info.run {
-                    Some(_) => Noticed::Yes,
-                    None => Noticed::Maybe,
+                    Some(_) => Noticeable::Yes,
+                    None => Noticeable::Maybe,
                 };
                 self.push_noticed(pc + 1, place, noticed);
                 // No other task has a reference to the new object yet, so its fields need no
@@ -498,7 +498,7 @@ impl<'a> Walk<'a> {
 
     /// Adds a place to examine. `noticed`: whether the instruction before it does something that
     /// other cogs can notice.
-    fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
+    fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticeable) {
         self.pending.push(Place {
             pc,
             noticed: from.noticed.max(noticed),

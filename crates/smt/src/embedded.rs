@@ -42,7 +42,7 @@ const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 /// A query with more constraints than this is not a growing path condition. It is decided by a
 /// separate solver, which is then dropped. The decorators (`around/`) pass such a query on
 /// unchanged.
-pub(crate) const MANY: usize = 1 << 12;
+pub(crate) const MOST_INCREMENTAL: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.
 const SMALL: u32 = 4096;
@@ -113,7 +113,7 @@ impl Embedded {
             blaster: Blaster::new(int_bits, effort.conflicts, effort.deadline.clone()),
             limit: SMALL,
         };
-        if conjuncts.len() > MANY {
+        if conjuncts.len() > MOST_INCREMENTAL {
             self.statistics.searches += 1;
             let mut blaster = fresh().blaster;
             let answer = blaster.solve_once(terms, conjuncts);
@@ -150,10 +150,10 @@ impl Embedded {
             }
             match self.search(terms, conjuncts, Some(width)) {
                 Search::Found(answer) => return answer,
-                Search::Nothing if enough.is_some_and(|enough| enough <= bits) => {
+                Search::NoSolution if enough.is_some_and(|enough| enough <= bits) => {
                     return Answer::Unsat;
                 }
-                Search::Nothing => decided = Some(bits),
+                Search::NoSolution => decided = Some(bits),
                 Search::GivenUp => break,
             }
         }
@@ -182,7 +182,7 @@ fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bo
             Search::Found(Answer::Unknown(Why::Limit(limit)))
         }
         None => Search::GivenUp,
-        Some(false) => Search::Nothing,
+        Some(false) => Search::NoSolution,
         Some(true) => {
             let variables = terms.variables_of(conjuncts);
             let model = blaster.model(terms, &variables);
@@ -197,7 +197,7 @@ enum Search {
     /// change.
     Found(Answer),
     /// There is no solution within this width.
-    Nothing,
+    NoSolution,
     /// The budget was used up.
     GivenUp,
 }
@@ -259,7 +259,7 @@ impl Solver for Embedded {
         }
         match self.search(terms, &conjuncts, None) {
             Search::Found(answer) => answer,
-            Search::Nothing => Answer::Unsat,
+            Search::NoSolution => Answer::Unsat,
             Search::GivenUp => self.given_up(),
         }
     }

@@ -16,7 +16,7 @@ const MOST_EXECUTIONS: u64 = 5_000;
 
 /// The results of complete runs.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct ShownRuns {
+struct RunResults {
     runs: u64,
     traces: BTreeSet<Fingerprint>,
     deadlocks: BTreeSet<Fingerprint>,
@@ -27,7 +27,7 @@ struct ShownRuns {
     finals: BTreeSet<Fingerprint>,
 }
 
-impl ShownRuns {
+impl RunResults {
     fn add(&mut self, program: &Machine) {
         let mut hasher = TraceHasher::new();
         for (at, event) in program.events().iter().enumerate() {
@@ -49,14 +49,14 @@ impl ShownRuns {
     }
 }
 
-impl Observer<Machine> for ShownRuns {
+impl Observer<Machine> for RunResults {
     fn complete(&mut self, program: &Machine) {
         self.add(program);
     }
 }
 
 /// Returns the results of brute force, or `None` if there are too many runs.
-fn truth(program: &mut Machine) -> Option<ShownRuns> {
+fn truth(program: &mut Machine) -> Option<RunResults> {
     let naive = Search {
         algorithm: Algorithm::Naive,
         limits: Limits {
@@ -66,7 +66,7 @@ fn truth(program: &mut Machine) -> Option<ShownRuns> {
         },
         goal: Goal::Everything,
     };
-    let mut shown = ShownRuns::default();
+    let mut shown = RunResults::default();
     let found = naive.run(program, &mut |_| ControlFlow::Continue(()), &mut shown);
     program.back_to(0);
     found.bounds.is_empty().then_some(shown)
@@ -87,8 +87,8 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
 
 /// Runs the executions that a net represents and returns their results. Executions of a stateful
 /// net may be cut; such executions have no results.
-fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownRuns {
-    let mut shown = ShownRuns::default();
+fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> RunResults {
+    let mut shown = RunResults::default();
     for schedule in net.executions(100_000).expect("a small net") {
         program.back_to(0);
         for step in &schedule.0 {

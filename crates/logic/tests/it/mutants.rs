@@ -41,10 +41,10 @@ const TWO: &str = "
 const BOXES: &str = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }";
 
 /// A change of a goal. A goal without the changed part stays the same.
-type Change = (&'static str, fn(&mut GoalRecord));
+type GoalChange = (&'static str, fn(&mut GoalRecord));
 
 /// Changes of one goal, each with a description.
-const CHANGES: &[Change] = &[
+const GOAL_CHANGES: &[GoalChange] = &[
     // Another rule.
     ("merged with the first", |goal| {
         goal.rule = RuleRecord::Merge { to: 0 }
@@ -307,10 +307,10 @@ fn change_first_leaf(rule: &mut RuleRecord, change: impl Fn(&mut LeafRecord)) {
 }
 
 /// A change of a proof, with its description.
-type Whole = (&'static str, fn(&mut Proof));
+type ProofChange = (&'static str, fn(&mut Proof));
 
 /// Changes of the parts of a proof outside its goals, and of the list of goals.
-const WHOLE: &[Whole] = &[
+const PROOF_CHANGES: &[ProofChange] = &[
     ("another version", |proof| proof.version += 1),
     ("another program", |proof| proof.program.hash.push('0')),
     ("another goal", |proof| {
@@ -377,7 +377,7 @@ fn rejected(source: &str, goal: &str) -> usize {
             assert!(!passes, "goal {at}, {change}: it passes\n{goal}\n{source}");
         }
     };
-    for (change, work) in WHOLE {
+    for (change, work) in PROOF_CHANGES {
         let mut mutant = proof.clone();
         work(&mut mutant);
         must_fail(mutant, change, &"");
@@ -391,7 +391,7 @@ fn rejected(source: &str, goal: &str) -> usize {
             continue;
         }
         seen.push(name);
-        for (change, work) in CHANGES {
+        for (change, work) in GOAL_CHANGES {
             let mut mutant = proof.clone();
             work(&mut mutant.goals[at]);
             must_fail(mutant, change, &at);

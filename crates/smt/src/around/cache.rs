@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::embedded::MANY;
+use crate::embedded::MOST_INCREMENTAL;
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
 /// Stores the answers of a solver, by the set of constraints. The answer that the solver reached
@@ -38,7 +38,7 @@ impl<S: Solver> Cache<S> {
 
 impl<S: Solver> Solver for Cache<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
-        if constraints.len() > MANY {
+        if constraints.len() > MOST_INCREMENTAL {
             return self.inner.check(terms, constraints);
         }
         let Some(mut key) = terms.conjuncts(constraints) else {

@@ -1,7 +1,7 @@
 //! Recent models. They are tried first, because a solution of a path condition often still holds
 //! after a constraint was added.
 
-use crate::embedded::MANY;
+use crate::embedded::MOST_INCREMENTAL;
 use crate::{Answer, Evaluator, Solver, Statistics, Term, Terms};
 
 /// Tries the last few models before it calls the inner solver.
@@ -35,7 +35,7 @@ impl<S: Solver> Reuse<S> {
 impl<S: Solver> Solver for Reuse<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         self.queries += 1;
-        if constraints.len() > MANY {
+        if constraints.len() > MOST_INCREMENTAL {
             return self.inner.check(terms, constraints);
         }
         let fits = |evaluator: &mut Evaluator| {
