@@ -54,6 +54,7 @@ struct Place {
     /// The class of the object that the code here runs on; `None` if this is the object on which
     /// the run started, [`NEW`] if the run is creating it.
     other: Option<u32>,
+    /// Whether the run has done something before this place that other cogs can notice.
     noticed: Noticeable,
 }
 

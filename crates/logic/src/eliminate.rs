@@ -230,8 +230,9 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// Returns the meaning of a box or diamond, or of its negation, as parts. All parts must hold
-    /// if `modality` is about all runs, otherwise at least one part.
+    /// Returns the parts of the formula that replaces a box or diamond, or its negation. If
+    /// `modality` is about all runs, the formula is the conjunction of the parts, otherwise their
+    /// disjunction.
     fn runs(
         &mut self,
         (processes, depth): (&[usize], u32),

@@ -60,6 +60,7 @@ pub(crate) struct Goal<'p> {
     pub elements: bool,
     /// For a generalised goal, the positions of the values that were replaced.
     pub changed: Vec<usize>,
+    /// The rule that was applied to the goal.
     pub by: AppliedRule,
 }
 
@@ -80,7 +81,7 @@ pub(crate) enum AppliedRule {
         leaves: Vec<Leaf>,
         boxes: Vec<usize>,
     },
-    /// The assumptions contradict each other, which this leaf shows.
+    /// The assumptions contradict each other. This leaf is the question that shows it.
     Close(Leaf),
     /// DL-POR: the goal equals this earlier goal.
     Merge(usize),

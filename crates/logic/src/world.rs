@@ -144,8 +144,7 @@ impl<'p> World<'p> {
         self.claims_and_reads(thread).0
     }
 
-    /// Returns the cells that the next step of a thread may touch, and those of them that it may
-    /// read.
+    /// Returns the cells that the next step of a thread may touch, and the cells that it may read.
     pub fn claims_and_reads(&self, thread: &Thread<'p>) -> (Claims, Claims) {
         let (program, layout) = (self.program, &self.layout);
         claims(program, &self.shared, layout, thread, &self.terms)
@@ -163,7 +162,7 @@ impl<'p> World<'p> {
     /// `asked` is not set. Only the checker uses this function; the search has a separate one. A
     /// box contains all runs of the program if it has every process, starts with the initial
     /// values, and assumes nothing about them except the `requires`.
-    pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
+    pub fn deadlock_freedom(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
         let start = initial_cells(self.program, &mut self.terms);
         let required = self.required(&start);
         let given = |known: &Fol| match known {

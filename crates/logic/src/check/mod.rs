@@ -110,7 +110,7 @@ impl<'p> Checker<'p, '_> {
     fn roots(&mut self, formula: &Formula) -> Checked<DeadlockFree> {
         let parts = self.world.open(formula);
         let parts = parts.map_err(|error| error.to_string())?;
-        let shown = self.world.shown_of_deadlocks(self.proof.deadlock, &parts);
+        let shown = self.world.deadlock_freedom(self.proof.deadlock, &parts);
         let derived = self.parts(parts, &[], 0, &self.proof.roots)?;
         let written = (self.proof.leaves.clone(), self.proof.roots.clone());
         require(
