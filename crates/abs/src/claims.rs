@@ -44,8 +44,8 @@ impl Machine {
     }
 
     /// Computes the claims of a task. Returns true if the claims depend only on where the task
-    /// rests and on its object, so that they can be cached. They may also depend on which other
-    /// objects exist.
+    /// rests and on its object, so that they can be cached. Otherwise they also depend on which
+    /// other objects exist.
     pub(crate) fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
         let mut fixed = true;
         let cog = self.cog(task);
@@ -68,12 +68,12 @@ impl Machine {
             fixed &= effects.others.is_empty();
             self.claim_effects(task.object, effects, into);
         }
-        let asked = if self.code.is_idle(task.pc) {
+        let frames = if self.code.is_idle(task.pc) {
             &[]
         } else {
             &task.frames[..]
         };
-        for frame in asked {
+        for frame in frames {
             self.claim_life(frame.object, throws && frame.object == task.object, into);
         }
         if prints && !self.code.observed.no_output {
@@ -98,7 +98,7 @@ impl Machine {
     }
 
     /// Returns the effects of the next step of a resting task: for each method that the task is in,
-    /// the innermost first, the effects and the object that the method runs on.
+    /// the innermost first, the effects of its next code, and the object that it runs on.
     pub(crate) fn next_effects<'a>(
         &'a self,
         task: &'a Task,
@@ -179,7 +179,7 @@ impl Machine {
             return self.claim_shared(cells, cog, others, into);
         }
         for (number, object) in self.state.objects.iter().enumerate() {
-            if !object.there || object.cog != cog {
+            if !object.exists || object.cog != cog {
                 continue;
             }
             let first = self.names.object(number as u32).cells;

@@ -39,11 +39,11 @@ pub(crate) enum Builtin {
     Deadline,
 }
 
-/// An instruction. Those with operands pop them from the stack, and push a result.
+/// An instruction. It pops its operands from the stack, and pushes its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Op {
-    // Pure instructions. A number is an index: of a constant, slot, field, part, function or
-    // interface; in a jump, it is the place where the jump goes.
+    // Pure instructions. A number is the index of a constant, slot, field, part, function or
+    // interface; in a jump, it is the target place.
     Const(u32),
     Local(u32),
     Set(u32),
@@ -80,7 +80,7 @@ pub(crate) enum Op {
     Implements(u32),
     /// No pattern matches.
     NoMatch,
-    /// Is never reached: stands after a list of patterns, one of which always matches.
+    /// Never reached: it follows the branches of a list of patterns, one of which always matches.
     Impossible,
     Pop,
     // Instructions for methods only.
@@ -103,9 +103,9 @@ pub(crate) enum Op {
         args: u32,
         on: u32,
     },
-    /// Takes the value of a future that the task has waited for.
+    /// Replaces a future that the task has waited for by its value.
     Take,
-    /// Takes the value of a future. The task rests here, unless it has already waited for this
+    /// Replaces a future by its value. The task rests here, unless it has already waited for this
     /// future in the same step.
     Get,
     /// Rests here until the guard holds. The guard is the code from the next instruction up to
@@ -121,7 +121,7 @@ pub(crate) enum Op {
     Suspend,
     /// Pops the bounds of a duration, chooses its length, and pushes the time at which it ends.
     Wake,
-    /// Replaces a time that `Wake` has pushed by whether the clock has reached it.
+    /// Pops a time that `Wake` has pushed, and pushes whether the clock has reached the time.
     Elapsed,
     /// Rests here and keeps the cog until the clock has reached the time that `Wake` has pushed.
     Block,
@@ -174,11 +174,11 @@ pub(crate) struct Handler {
     pub catches: Caught,
 }
 
-/// The exceptions that a handler deals with. It throws all other exceptions again.
+/// The exceptions that a handler catches. It throws all other exceptions again.
 #[derive(Clone, Debug)]
 pub(crate) enum Caught {
     All,
-    /// All exceptions of these constructors; perhaps some exceptions of others.
+    /// All exceptions made by these constructors, and perhaps some exceptions made by others.
     These(Vec<u32>),
 }
 
@@ -234,7 +234,7 @@ pub(crate) struct ClassInfo {
     pub interfaces: Vec<u32>,
     /// The entry of the recovery block and its number of slots. The first slot holds the exception.
     pub recover: Option<(u32, u32)>,
-    /// Whether the branch of the recovery block that handles a false `assert` names its exception.
+    /// Whether the recovery block handles a false `assert` by a branch that names the exception.
     pub recovers_assertions: bool,
     /// For a cog whose first object is of this class: whether a task may keep the cog while the
     /// task rests.
@@ -301,7 +301,7 @@ pub struct Code {
     /// Whether times between the multiples of `unit` may lead to other results.
     pub(crate) off_grid: bool,
     /// Whether the program reads the time.
-    pub(crate) asks_time: bool,
+    pub(crate) reads_time: bool,
     /// Whether some step may have to wait for a condition.
     pub(crate) guarded: bool,
     /// Whether a run of the program may be infinite.

@@ -1,5 +1,5 @@
 //! The order in which the deltas of a product are applied: the order of the text, except that each
-//! delta comes after those that its `after` names.
+//! delta comes after the deltas that its `after` clause names.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 use crate::syntax::ast::Name;
 use crate::syntax::variability::DeltaClause;
 
-/// Returns the clauses in an order in which each clause comes after those that it names. If several
-/// clauses can be next, the first in the text is taken. If the clauses wait for each other in a
-/// cycle, returns those that can be ordered, and the delta of the first of the other clauses.
+/// Returns the clauses in an order in which each clause comes after the clauses that it names. If
+/// several clauses can be next, the first of them in the text is next. If some clauses wait for
+/// each other in a cycle, returns the clauses that can be ordered, and the delta of the first
+/// clause that cannot.
 pub(crate) fn in_order<'c>(
     clauses: &[&'c DeltaClause],
 ) -> (Vec<&'c DeltaClause>, Option<&'c Name>) {

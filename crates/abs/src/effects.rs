@@ -4,10 +4,10 @@
 //! computed once, when the program is compiled.
 //!
 //! A *run* is one step of a task. It starts where the task rests: at the start of its method, after
-//! an `await`, a `suspend` or a `get`, or at a `println` if other cogs could already notice an
-//! earlier action of the run (`machine.rs` explains why). It ends at the next such place, or with
-//! the method. A run touches fields of `this`. If it calls objects of its own cog, it also touches
-//! their fields; the code says only of which class these objects are.
+//! an `await`, a `suspend`, a `get` or a `duration`, or at a `println` if other cogs could already
+//! notice an earlier action of the run (`machine.rs` explains why). It ends at the next such place,
+//! or with the method. A run touches fields of `this`. If it calls objects of its own cog, it also
+//! touches their fields; the code says only of which class these objects are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,13 +18,14 @@ use crate::value::Value;
 /// The possible effects of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// The fields of `this` that it may read, and those that it may write; sorted.
+    /// The fields of `this` that it may read; sorted.
     pub reads: Vec<u32>,
+    /// The fields of `this` that it may write; sorted.
     pub writes: Vec<u32>,
     /// The fields of other objects of the cog that it may touch: the class, the field, and whether
     /// it is written.
     pub others: Vec<(u32, u32, bool)>,
-    /// Whether it may end in a rest in which the task keeps the cog.
+    /// Whether the task may keep the cog when it rests after the run.
     pub holds: bool,
     /// Whether it may end before a `println`.
     pub pauses: bool,
@@ -37,10 +38,10 @@ pub(crate) struct Effects {
     pub idle: bool,
 }
 
-/// Whether a run has done something before this place that other cogs can notice, that is, has
-/// printed or started a task.
+/// Whether a run has done something before a place that other cogs can notice, that is, has printed
+/// or started a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Noticed {
+enum Noticeable {
     No,
     Maybe,
     Yes,
@@ -53,7 +54,8 @@ struct Place {
     /// The class of the object that the code here runs on; `None` if this is the object on which
     /// the run started, [`NEW`] if the run is creating it.
     other: Option<u32>,
-    noticed: Noticed,
+    /// Whether the run has done something before this place that other cogs can notice.
+    noticed: Noticeable,
 }
 
 /// Computes the effects of every run, the cogs that can be held, and the objects that can die.
@@ -74,9 +76,9 @@ pub(crate) fn analyse(code: &mut Code) {
         for class in 0..code.classes.len() as u32 {
             let recover = code.classes[class as usize].recover;
             // A recovery block may run after any action of the task.
-            let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
+            let recover = recover.map(|(start, _)| (start, false, Noticeable::Maybe));
             let starts = starts(code, class).into_iter();
-            let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
+            let starts = starts.map(|(start, joined)| (start, joined, Noticeable::No));
             for (start, joined, noticed) in { starts }.chain(recover) {
                 let walk = Walk::new(code, class, local, joined, &throwing);
                 let (found, thrown) = walk.run(start, noticed);
@@ -135,10 +137,13 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     all
 }
 
-/// The exceptions that each function may throw (the last entry is for any function that is passed
-/// as a value), and those that futures may hold. An exception is a constructor, or [`ANY`].
+/// The exceptions that parts of the program may throw. An exception is given by its constructor, or
+/// is [`ANY`].
 struct Throwing {
+    /// For each function, the exceptions that it may throw. The last entry is for all functions
+    /// that are passed as values.
     functions: Vec<Vec<u32>>,
+    /// The exceptions that may end a task whose future is used.
     futures: Vec<u32>,
 }
 
@@ -160,7 +165,7 @@ fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
     let bodies: Vec<Vec<u32>> = code
         .functions
         .iter()
-        .map(|function| passed(code, vec![function.entry]))
+        .map(|function| reachable(code, vec![function.entry]))
         .collect();
     let mut thrown = vec![Vec::new(); bodies.len() + 1];
     loop {
@@ -203,7 +208,7 @@ fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
     }
 }
 
-/// Returns the constant that the instruction before puts on the stack.
+/// Returns the constant that the preceding instruction pushes; `None` if it is another instruction.
 fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
     match code.ops[pc.checked_sub(1)? as usize] {
         Op::Const(constant) => code.constants.get(constant as usize),
@@ -221,7 +226,7 @@ fn keeps_future(code: &Code, pc: u32) -> bool {
     };
     match next {
         Op::Pop => false,
-        Op::Set(slot) => passed(code, vec![pc + 2]).iter().any(|&at| {
+        Op::Set(slot) => reachable(code, vec![pc + 2]).iter().any(|&at| {
             let [one, two, ..] = code.ops[at as usize..] else {
                 return false;
             };
@@ -240,12 +245,12 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
         pending.push(info.init);
     }
     pending.extend(info.recover.map(|(entry, _)| entry));
-    passed(code, pending)
+    reachable(code, pending)
 }
 
-/// Returns the places of all instructions that can be reached from these without leaving their
-/// methods.
-pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
+/// Returns the places of all instructions that can be reached from the given places without leaving
+/// their methods.
+pub(crate) fn reachable(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     while let Some(pc) = pending.pop() {
         if !seen.insert(pc) {
@@ -271,8 +276,8 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
     all
 }
 
-/// For a cog whose first object is of this class: whether a task may keep the cog at rest while
-/// other tasks wait for the cog.
+/// Whether a task may rest and keep its cog while other tasks wait for the cog. `class` is the
+/// class of the first object of the cog.
 fn may_hold(code: &Code, class: u32) -> bool {
     let mut classes = vec![class];
     let mut at = 0;
@@ -317,20 +322,20 @@ fn init_rests(code: &Code, class: u32) -> bool {
     // It is unknown what the run has done before the init block, so any `println` may end the run.
     let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
     let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
-    let init = || passed(code, vec![code.classes[class as usize].init]);
+    let init = || reachable(code, vec![code.classes[class as usize].init]);
     let calls = ops(init()).any(|op| matches!(op, Op::Sync { .. }));
     let waits = ops(init()).any(|op| matches!(op, Op::Sync { on, .. } if on != u32::MAX));
     let output = !code.observed.no_output;
     waits || (output && (prints(init()) || (calls && prints(within(code, class)))))
 }
 
-/// Whether this `get` follows a call on `this`. Such a `get` is never reached by a call on another
-/// object.
+/// Whether this `get` belongs to a synchronous call on `this`. Such a call stays in the cog, so it
+/// skips the `get`.
 fn after_own_call(code: &Code, pc: u32) -> bool {
     matches!(code.ops[pc as usize - 1], Op::Sync { on: u32::MAX, .. })
 }
 
-/// The examination of one run: follows all paths from its start, and collects what they may do.
+/// The examination of one run: follows all paths from its start, and collects their effects.
 struct Walk<'a> {
     code: &'a Code,
     class: u32,
@@ -365,7 +370,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(mut self, start: u32, noticed: Noticed) -> (Effects, Vec<u32>) {
+    fn run(mut self, start: u32, noticed: Noticeable) -> (Effects, Vec<u32>) {
         self.pending.push(Place {
             pc: start,
             other: None,
@@ -447,22 +452,22 @@ impl<'a> Walk<'a> {
             }
             Op::Print { .. } => {
                 self.found.prints = true;
-                self.found.pauses |= noticed != Noticed::No && !self.code.observed.no_output;
+                self.found.pauses |= noticed != Noticeable::No && !self.code.observed.no_output;
                 self.found.holds |= self.found.pauses;
-                if noticed != Noticed::Yes || self.code.observed.no_output {
-                    self.push_noticed(pc + 1, place, Noticed::Yes);
+                if noticed != Noticeable::Yes || self.code.observed.no_output {
+                    self.push_noticed(pc + 1, place, Noticeable::Yes);
                 }
             }
-            Op::Async { .. } => self.push_noticed(pc + 1, place, Noticed::Yes),
+            Op::Async { .. } => self.push_noticed(pc + 1, place, Noticeable::Yes),
             Op::Sync { method, on, .. } => {
-                self.push_noticed(pc + 2, place, Noticed::Maybe);
+                self.push_noticed(pc + 2, place, Noticeable::Maybe);
                 self.call(method, on, place);
             }
             Op::New { class, .. } => {
                 let info = &self.code.classes[class as usize];
                 let noticed = match info.run {
-                    Some(_) => Noticed::Yes,
-                    None => Noticed::Maybe,
+                    Some(_) => Noticeable::Yes,
+                    None => Noticeable::Maybe,
                 };
                 self.push_noticed(pc + 1, place, noticed);
                 // No other task has a reference to the new object yet, so its fields need no
@@ -492,8 +497,9 @@ impl<'a> Walk<'a> {
         self.pending.push(Place { pc, ..from });
     }
 
-    /// Adds a place to examine, with the actions that were noticed before it.
-    fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
+    /// Adds a place to examine. `noticed`: whether the instruction before it does something that
+    /// other cogs can notice.
+    fn push_noticed(&mut self, pc: u32, from: Place, noticed: Noticeable) {
         self.pending.push(Place {
             pc,
             noticed: from.noticed.max(noticed),
@@ -501,7 +507,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Returns the exceptions that an instruction may throw or kill the object with.
+    /// Returns the exceptions that an instruction may throw, or with which it may kill the object.
     fn thrown_at(&self, pc: u32) -> Vec<u32> {
         let exceptions = &self.code.exceptions;
         let mut all = match self.code.ops[pc as usize] {

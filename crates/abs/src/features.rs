@@ -51,8 +51,8 @@ struct Selection<'a> {
     /// All features of the model.
     known: FxHashSet<&'a str>,
     selected: FxHashSet<&'a str>,
-    /// The values of attributes, by feature and name; `None` if the product gives it an impossible
-    /// value.
+    /// The values of attributes, by feature and name; `None` if the product gives the attribute a
+    /// value that it cannot have.
     values: FxHashMap<(&'a str, &'a str), Option<FeatureValue>>,
     mistakes: Vec<Diagnostic>,
 }
@@ -115,7 +115,7 @@ impl<'a> Selection<'a> {
         for attribute in &node.attributes {
             let own = given.iter().find(|(name, _)| *name == attribute.name.text);
             let value = match own {
-                None => Some(first_of(attribute)),
+                None => Some(default_value(attribute)),
                 Some((_, expr)) => literal(expr).filter(|value| admits(attribute, value)),
             };
             if value.is_none() {
@@ -208,10 +208,10 @@ impl<'a> Selection<'a> {
                 }
             }
             Constraint::Holds { out, expr, span } => {
-                let asked = has != *out;
+                let required = has != *out;
                 match self.value(expr, name) {
                     Ok(FeatureValue::Bool(true)) | Err(Undefined::Refused) => {}
-                    Ok(FeatureValue::Bool(false)) | Err(Undefined::Zero) if !asked => {}
+                    Ok(FeatureValue::Bool(false)) | Err(Undefined::Zero) if !required => {}
                     Ok(FeatureValue::Bool(false)) => {
                         let with = if *out { "without" } else { "with" };
                         self.refuse(*span, format!("a constraint of products {with} `{name}`"));
@@ -306,7 +306,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Returns the value of an operation, if its left operand decides it.
+/// Returns the value of a logical operation, if its left operand alone determines the value.
 fn decides(operator: &str, left: &FeatureValue) -> Option<bool> {
     match (operator, left) {
         ("&&", FeatureValue::Bool(false)) => Some(false),
@@ -353,7 +353,7 @@ fn same_type(left: &FeatureValue, right: &FeatureValue) -> bool {
 }
 
 /// Returns the value of an attribute to which a product gives no value.
-fn first_of(attribute: &Attribute) -> FeatureValue {
+fn default_value(attribute: &Attribute) -> FeatureValue {
     match (attribute.ty.text.as_str(), &attribute.range) {
         ("Bool", _) => FeatureValue::Bool(false),
         ("String", _) => FeatureValue::Text(String::new()),

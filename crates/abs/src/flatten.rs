@@ -1,8 +1,8 @@
-//! Turns a product line into one ordinary model. It works on syntax trees: it adds the methods of
-//! traits to the classes that use them. The result is the *core*. Then it applies the deltas of a
-//! product to the core, in an order that the product line allows. The resulting modules are checked
-//! like any others. Their parts keep their places in the source, so a message about code from a
-//! delta points into the delta.
+//! Turns a product line into one ordinary model. It works on syntax trees. First it adds the
+//! methods of traits to the classes that use them; the result is the *core*. Then it applies the
+//! deltas of a product to the core, in an order that the product line allows. The resulting modules
+//! are checked like any others. All declarations keep their places in the source, so a message
+//! about code from a delta points into the delta.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -31,7 +31,7 @@ use crate::syntax::visit;
 const MAX_DEPTH: usize = 50;
 
 /// Limit on the number of traits and products that are expanded.
-const MAX_OPENED: usize = 10_000;
+const MAX_EXPANDED: usize = 10_000;
 
 /// The name of the core of the program in `core.original()`.
 const CORE: &str = "core";
@@ -46,8 +46,8 @@ struct Flattener<'a> {
     variability: &'a Variability,
     versions: Versions,
     /// How many traits and products were expanded.
-    opened: usize,
-    /// How many hidden names were given; makes the next one unique.
+    expanded: usize,
+    /// The number of hidden names made so far, which makes the next name unique.
     hidden: usize,
     mistakes: Vec<Diagnostic>,
 }
@@ -62,7 +62,7 @@ pub(crate) fn flatten(
         modules: model.modules,
         variability: &model.variability,
         versions: Versions::default(),
-        opened: 0,
+        expanded: 0,
         hidden: 0,
         mistakes: Vec::new(),
     };
@@ -218,13 +218,13 @@ impl Flattener<'_> {
             self.report("A0253", name.span, message, "declare it: `trait T = { … }`");
             return Vec::new();
         };
-        self.opened += 1;
-        if depth > MAX_DEPTH || self.opened > MAX_OPENED {
+        self.expanded += 1;
+        if depth > MAX_DEPTH || self.expanded > MAX_EXPANDED {
             // One report for a cycle is enough.
-            if self.opened >= MAX_OPENED {
+            if self.expanded >= MAX_EXPANDED {
                 return Vec::new();
             }
-            self.opened = MAX_OPENED;
+            self.expanded = MAX_EXPANDED;
             let message = format!("the trait `{}` is made of itself", name.text);
             self.report("A0253", name.span, message, "remove one use");
             return Vec::new();
@@ -406,8 +406,8 @@ impl Flattener<'_> {
             ProductExpr::Product(name) => {
                 let products = &self.variability.products;
                 let found = products.iter().find(|p| p.name.text == name.text);
-                self.opened += 1;
-                match found.filter(|_| depth < MAX_DEPTH && self.opened < MAX_OPENED) {
+                self.expanded += 1;
+                match found.filter(|_| depth < MAX_DEPTH && self.expanded < MAX_EXPANDED) {
                     Some(found) => self.features(&found.expr, depth + 1),
                     None => {
                         let message = format!("there is no product `{}`", name.text);

@@ -4,11 +4,11 @@
 //!
 //! The analysis follows the code through scheduling points, calls and messages. A message may reach
 //! every object whose class has a method of that name, so this part distinguishes objects only by
-//! their classes. Of the objects of these classes, the result has those that the task can reach
-//! now: through its variables, and through the fields of objects that it can reach. There is one
-//! exception. If the task takes a reference from a future, or reads one from a field that some
-//! method assigns, other tasks may pass further references to it. Then all existing objects of
-//! these classes count.
+//! their classes. Of the objects of these classes, only those count that the task can reach now:
+//! through its variables, and through the fields of objects that it can reach. There is one
+//! exception. If the task takes a reference from a future, or reads a reference from a field that
+//! some method assigns, other tasks may pass further references to the task. Then all existing
+//! objects of these classes count.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::Machine;
 use crate::code::{Code, Op};
-use crate::effects::passed;
+use crate::effects::reachable;
 use crate::heap::{Life, OUTPUT, Task};
 
 /// The possible effects of the code from one place on.
@@ -41,15 +41,15 @@ pub(crate) struct Futures {
     known: RefCell<FxHashMap<(u32, u32), Arc<FutureEffects>>>,
     /// The fields, by class, that a method may set to another reference.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
-    /// Scratch memory for [`Machine::get_at`]; kept to reuse the allocation.
-    near: RefCell<ReachableObjects>,
+    /// Scratch memory for [`Machine::find_reachable`]; kept to reuse the allocation.
+    scratch: RefCell<ReachableObjects>,
 }
 
 /// Reachable objects.
 #[derive(Debug, Default)]
 struct ReachableObjects {
     /// For each object, whether it has been reached.
-    met: Vec<bool>,
+    reached: Vec<bool>,
     /// Objects whose fields have not been examined.
     pending: Vec<u32>,
 }
@@ -63,7 +63,7 @@ fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
         }
         let entries = info.methods.iter().map(|method| method.entry);
         let entries = entries.chain(info.recover.map(|(entry, _)| entry));
-        for pc in passed(code, entries.collect()) {
+        for pc in reachable(code, entries.collect()) {
             if let Op::SetField(at) = code.ops[pc as usize]
                 && info.carries[at as usize]
             {
@@ -157,16 +157,16 @@ impl Machine {
             into.push(Access::ANYTHING);
             return;
         }
-        let near = &mut *self.futures.near.borrow_mut();
-        self.get_at(task, near);
-        let met = &near.met;
+        let scratch = &mut *self.futures.scratch.borrow_mut();
+        self.find_reachable(task, scratch);
+        let reached = &scratch.reached;
         let class = self.names.object(task.object).class;
         if let Some((recover, _)) = self.code.classes[class as usize].recover {
-            self.future_from(class, recover, met, into);
+            self.future_from(class, recover, reached, into);
         }
         let mut at = task.pc;
         for (number, frame) in task.frames.iter().enumerate().rev() {
-            self.future_from(self.names.object(frame.object).class, at, met, into);
+            self.future_from(self.names.object(frame.object).class, at, reached, into);
             if number > 0 {
                 at = self.code.after_call(frame.call);
             }
@@ -174,21 +174,25 @@ impl Machine {
     }
 
     /// Finds the objects that a task can reach.
-    fn get_at(&self, task: &Task, ReachableObjects { met, pending }: &mut ReachableObjects) {
-        met.clear();
-        met.resize(self.state.objects.len(), false);
+    fn find_reachable(
+        &self,
+        task: &Task,
+        ReachableObjects { reached, pending }: &mut ReachableObjects,
+    ) {
+        reached.clear();
+        reached.resize(self.state.objects.len(), false);
         pending.extend(task.frames.iter().map(|frame| frame.object));
         let values = task.stack.iter();
         values.for_each(|value| value.objects(pending));
         while let Some(object) = pending.pop() {
-            if !std::mem::replace(&mut met[object as usize], true) {
+            if !std::mem::replace(&mut reached[object as usize], true) {
                 let fields = self.state.objects[object as usize].fields.iter();
                 fields.for_each(|value| value.objects(pending));
             }
         }
     }
 
-    fn future_from(&self, class: u32, pc: u32, met: &[bool], into: &mut Claims) {
+    fn future_from(&self, class: u32, pc: u32, reached: &[bool], into: &mut Claims) {
         let reach = {
             let mut known = self.futures.known.borrow_mut();
             let entry = known.entry((class, pc));
@@ -201,8 +205,8 @@ impl Machine {
             add_claim(into, Access::write(OUTPUT));
         }
         for (number, object) in self.state.objects.iter().enumerate() {
-            let met = reach.open || met[number];
-            if !object.there || !met || reach.classes.binary_search(&object.class).is_err() {
+            let reached = reach.open || reached[number];
+            if !object.exists || !reached || reach.classes.binary_search(&object.class).is_err() {
                 continue;
             }
             let first = self.names.object(number as u32).cells;

@@ -43,7 +43,7 @@ pub(crate) struct Names {
     objects: Vec<ObjectName>,
     /// The object with this creator, index and class.
     known: FxHashMap<(ProcessId, u32, u32), u32>,
-    /// How many cells have been given out; the next object gets the cells from here on.
+    /// The number of cells assigned so far, which is also the first cell of the next object.
     cells: u32,
     /// For each constructor, its rank in the order of names.
     pub ranks: Arc<[u32]>,
@@ -68,8 +68,8 @@ impl Names {
         &self.objects[number as usize]
     }
 
-    /// Returns the number of the object with this index among those that a task creates; a new
-    /// object gets the next free number.
+    /// Returns the number of an object, given by its creator, its index among the objects of the
+    /// creator, and its class. A new object gets the next free number.
     pub fn intern(&mut self, creator: ProcessId, number: u32, class: u32, fields: u32) -> u32 {
         let key = (creator, number, class);
         if let Some(&known) = self.known.get(&key) {
@@ -115,11 +115,11 @@ impl Names {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object {
     /// Whether it exists in the current state.
-    pub there: bool,
+    pub exists: bool,
     pub class: u32,
     /// The first object of its cog.
     pub cog: u32,
-    /// For the first object of a cog: the task that holds it while it waits.
+    /// For the first object of a cog: the task that holds the cog while the task waits.
     pub holder: Option<u32>,
     /// Whether an exception has killed it.
     pub dead: bool,
@@ -129,7 +129,7 @@ pub(crate) struct Object {
 impl Object {
     pub fn not_created() -> Self {
         Self {
-            there: false,
+            exists: false,
             class: 0,
             cog: 0,
             holder: None,
@@ -159,8 +159,9 @@ pub(crate) enum Life {
 pub(crate) struct Frame {
     /// The place of the instruction that called it, or `u32::MAX` for the first method of a task.
     pub call: u32,
-    /// The start and the end of its slots in the stack of the task.
+    /// The start of its slots in the stack of the task.
     pub base: u32,
+    /// The end of its slots in the stack of the task.
     pub top: u32,
     /// The object on which it runs: `this`.
     pub object: u32,
@@ -177,14 +178,15 @@ pub(crate) struct Task {
     pub object: u32,
     /// The index of its method in its object's class.
     pub method: u32,
-    /// How many tasks and objects it has created so far.
+    /// The number of tasks that it has created so far.
     pub tasks: u32,
+    /// The number of objects that it has created so far.
     pub objects: u32,
     /// How many steps it has made. States that differ only in this are equal.
     pub steps: u32,
-    /// Whether the task that started it uses its future for more than waiting for its end.
+    /// Whether its future is used for more than waiting for its end.
     pub kept: bool,
-    /// The time at which the duration ends that it waits for; `None` if it waits for no duration.
+    /// The end of the duration that it waits for; `None` if it waits for no duration.
     pub wake: Option<Value>,
     /// The deadline of the task, if it has one.
     pub deadline: Option<Value>,
@@ -270,7 +272,7 @@ impl State {
         self.objects
             .iter()
             .enumerate()
-            .filter(|(_, object)| object.there)
+            .filter(|(_, object)| object.exists)
     }
 
     fn born(&self) -> impl Iterator<Item = (usize, &Task)> {

@@ -8,7 +8,7 @@ use crate::code::{Code, Op};
 type Row = Vec<u64>;
 
 /// Computes, for each place where a frame can rest, the slots that are dead there.
-pub(crate) fn clear_dead(code: &mut Code) {
+pub(crate) fn find_dead_slots(code: &mut Code) {
     let slots = code
         .classes
         .iter()
@@ -48,6 +48,7 @@ fn has(row: &Row, slot: u32) -> bool {
         .is_some_and(|word| word & (1 << (slot % 64)) != 0)
 }
 
+/// Returns the slots that are live before an instruction. `live` has the rows of all instructions.
 fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
     let mut row = vec![0; words];
     let mut add = |target: usize, except: Option<u32>| {

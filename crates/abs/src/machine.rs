@@ -1,11 +1,11 @@
 //! [`Machine`]: an ABS program in the middle of a run.
 //!
 //! A process is a task: a method that runs on an object. A step is one *run* of the task, from one
-//! place where it rests to the next. A task rests at an `await`, a `suspend`, a `get`, and at its
-//! end. It also rests before a `println` if it has already printed or started a task in the same
-//! run, because other cogs can notice this. Tasks of one cog never overlap, because a run is one
-//! step. At a `get` and at a `println` the task keeps the cog while it rests, and other tasks of
-//! the cog wait.
+//! place where it rests to the next. A task rests at an `await`, a `suspend`, a `get`, a
+//! `duration`, and at its end. It also rests before a `println` if it has already printed or
+//! started a task in the same run, because other cogs can notice this. Tasks of one cog never
+//! overlap, because a run is one step. At a `get`, a `duration` and a `println` the task keeps the
+//! cog while it rests, and other tasks of the cog wait.
 //!
 //! **Why steps need not be smaller.** In ABS cogs run in parallel, so their statements interleave.
 //! Let a step consist of the statements s₁ … sₙ, and let statements of other cogs occur between
@@ -108,6 +108,7 @@ pub struct Machine {
     pub(crate) depth: usize,
     pub(crate) undo: Vec<Undo>,
     calls: Calls,
+    /// Scratch memory for [`Cpu::inits`]; kept to reuse the allocation.
     inits: Vec<u32>,
     /// Number of tasks that have been created and have not ended.
     pub(crate) unfinished: usize,
@@ -142,7 +143,7 @@ impl Machine {
             object: 0,
         });
         let mut object = Object::not_created();
-        object.there = true;
+        object.exists = true;
         // The cells that some guarded step may touch. Objects are created while the program runs,
         // so these may be any cells.
         let guards = if code.guarded || code.object.is_some() {
@@ -266,8 +267,8 @@ impl Machine {
         Ok(&self.run[depth])
     }
 
-    /// Whether the scheduling of a task varies. If the user has chosen an object, only that of its
-    /// tasks does.
+    /// Whether the scheduling of a task varies. If the user has chosen an object, only the
+    /// scheduling of its tasks varies.
     fn chosen(&self, task: &Task) -> bool {
         self.names.object(self.cog(task)).chosen || self.names.object(task.object).chosen
     }
@@ -399,6 +400,7 @@ impl Machine {
         pc > 0 && ops[pc - 1] == Op::Await && { guard }.any(|op| *op == Op::Guard)
     }
 
+    /// Returns the fingerprint of all data of a task that can matter later.
     fn essence(&self, process: ProcessId, task: &Task) -> Fingerprint {
         let mut all = self.names.tasks.name(process).then(task.life as u64);
         if let Some(result) = &task.result {
@@ -653,7 +655,7 @@ impl Execution for Machine {
                     }
                     Some(Undo::ObjectBorn(object)) => {
                         let object = &mut self.state.objects[object as usize];
-                        object.there = false;
+                        object.exists = false;
                         object.fields.clear();
                     }
                     Some(Undo::Output) => {
@@ -713,7 +715,7 @@ impl Semantics for Machine {
             .objects
             .iter()
             .enumerate()
-            .filter(|(_, object)| object.there)
+            .filter(|(_, object)| object.exists)
         {
             let start = self
                 .names
@@ -736,9 +738,9 @@ impl Semantics for Machine {
         self.names.cells() as usize
     }
 
-    /// Returns the fingerprint of a cell: a field of an object, its cog, whether it is alive, or
-    /// the output. The fingerprint of a cog is never that of an absent one, so that objects without
-    /// fields count too.
+    /// Returns the fingerprint of a cell: a field of an object, the cog of an object, whether an
+    /// object is alive, the output, or the time. The fingerprint of a cog is never that of an
+    /// absent one, so that objects without fields count too.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {
@@ -753,7 +755,7 @@ impl Semantics for Machine {
             .state
             .objects
             .get(number as usize)
-            .filter(|object| object.there)
+            .filter(|object| object.exists)
         else {
             return Fingerprint::ZERO;
         };

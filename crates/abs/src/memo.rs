@@ -14,10 +14,10 @@ const COSTLY: u64 = 16;
 /// limits of a step.
 const TOO_COSTLY: u64 = 10_000;
 
-/// The most arguments of a call that is cached.
+/// A call with more arguments is not cached.
 const MOST_ARGUMENTS: usize = 4;
 
-/// How many values the cache has room for, a power of two.
+/// The number of values that the cache can store, a power of two.
 const PLACES: usize = 64;
 
 /// A function and its arguments.
@@ -62,7 +62,8 @@ impl Call {
 pub(crate) struct Memo {
     /// For each function, whether a call has been costly.
     costly: Vec<bool>,
-    /// Calls with their values and costs. A new call replaces the one at its place.
+    /// Calls with their values and costs, at the places given by [`Call::place`]. A new call
+    /// replaces the call that is stored at its place.
     places: Vec<Option<(Call, Value, u64)>>,
     /// The call whose value is being computed and may be cached, and the work left when it began.
     open: Option<(Call, u64)>,

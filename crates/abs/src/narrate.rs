@@ -192,7 +192,7 @@ impl Machine {
         (actions, changes)
     }
 
-    /// Returns the messages of a step.
+    /// Returns the task that makes a step, with the messages, objects and results of the step.
     fn actor(&self, process: ProcessId, starts: bool, step_actions: &[StepAction]) -> Actor {
         let path = |task: u32| self.names.tasks.path(ProcessId(task)).to_string();
         let parts = |process: ProcessId| {
@@ -401,7 +401,7 @@ impl Narrator for Machine {
         let all = self.names.tasks.in_order().iter();
         let waiting = all
             .filter(|&&process| !self.is_clock(process) && self.status(process) == Status::Waiting);
-        let tell = |&process: &ProcessId| {
+        let describe = |&process: &ProcessId| {
             let task = self.task(process)?;
             let (mut what, held_by) = self.obstacle(process, task);
             if let Some(file) = self.code.file(self.rest_span(task)) {
@@ -415,7 +415,7 @@ impl Narrator for Machine {
                 file: None,
             })
         };
-        waiting.filter_map(tell).collect()
+        waiting.filter_map(describe).collect()
     }
 
     fn locals_of(&self, process: ProcessId) -> Vec<Binding> {
@@ -442,7 +442,7 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let mut objects: Vec<u32> = (0..self.state.objects.len() as u32)
-            .filter(|&object| self.state.objects[object as usize].there)
+            .filter(|&object| self.state.objects[object as usize].exists)
             .collect();
         objects.sort_by(|&a, &b| Value::Object(a).order(&Value::Object(b), &self.names));
         let mut all = Vec::new();
@@ -451,12 +451,12 @@ impl Narrator for Machine {
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
             // Two results may differ only in whether an object is alive, so this is shown.
-            let told = if observed_only {
+            let is_shown = if observed_only {
                 class.may_die && self.observes_life(number)
             } else {
                 object.dead
             };
-            if told {
+            if is_shown {
                 all.push(Binding {
                     name: name.clone(),
                     value: if object.dead { "dead" } else { "alive" }.to_owned(),
@@ -472,8 +472,9 @@ impl Narrator for Machine {
                 }
             }
         }
-        let told = !observed_only || (!self.code.observed.no_output && self.code.object.is_none());
-        if told && !self.state.output.is_empty() {
+        let is_shown =
+            !observed_only || (!self.code.observed.no_output && self.code.object.is_none());
+        if is_shown && !self.state.output.is_empty() {
             let text: String = self.state.output.iter().map(|text| text.as_str()).collect();
             all.push(Binding {
                 name: "output".to_owned(),

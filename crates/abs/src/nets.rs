@@ -74,14 +74,14 @@ impl std::error::Error for NoNet {}
 /// How a machine for nets assigns cells to fields.
 #[derive(Clone, Debug)]
 pub(crate) enum Cells {
-    /// As in other machines: one for each field of an object.
+    /// One cell for each field of each object, as in other machines.
     Each,
-    /// One for each field of the objects of a class in a cog.
+    /// One cell for each field of a class in a cog; it stands for the field in all objects of the
+    /// class.
     Shared(RefCell<SharedCells>),
 }
 
-/// Which cells stand for the fields of the objects of a class in a cog. They are assigned when they
-/// are first needed.
+/// The cells of [`Cells::Shared`], which are assigned when they are first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedCells {
     /// The first cell of each cog and class.
@@ -204,8 +204,8 @@ impl Machine {
         }
     }
 
-    /// Finds the futures that a resting task waits for. Returns whether it could evaluate all parts
-    /// of the guard that name a future; the other conditions of the guard do not matter.
+    /// Finds the futures that a resting task waits for. Returns whether all parts of the guard that
+    /// name a future could be evaluated; the other conditions of the guard do not matter.
     pub(crate) fn awaited(
         &self,
         process: ProcessId,

@@ -27,7 +27,7 @@ impl Machine {
     /// Returns the fingerprint of the observed fields of all objects and of whether these objects
     /// are alive. Each object is identified as in the head of this file.
     pub(crate) fn observed(&self) -> Fingerprint {
-        let names = self.places();
+        let names = self.object_names();
         let mut all = Fingerprint::EMPTY;
         for (number, object) in self.existing_objects() {
             let mut fields = self.observed_fields(number).peekable();
@@ -46,12 +46,12 @@ impl Machine {
 
     fn existing_objects(&self) -> impl Iterator<Item = (u32, &Object)> {
         let all = self.state.objects.iter().enumerate();
-        all.filter(|(_, object)| object.there)
+        all.filter(|(_, object)| object.exists)
             .map(|(number, object)| (number as u32, object))
     }
 
-    /// Returns a name for each object that does not depend on its creator.
-    fn places(&self) -> Vec<Fingerprint> {
+    /// Returns, for each object, a name that does not depend on its creator.
+    fn object_names(&self) -> Vec<Fingerprint> {
         let class = |object: &Object| Fingerprint::EMPTY.then(u64::from(object.class));
         let mut names = vec![Fingerprint::EMPTY; self.state.objects.len()];
         let mut found = vec![false; self.state.objects.len()];
@@ -84,7 +84,7 @@ impl Machine {
         if found
             .iter()
             .zip(&self.state.objects)
-            .all(|(found, object)| *found || !object.there)
+            .all(|(found, object)| *found || !object.exists)
         {
             return names;
         }
@@ -108,7 +108,7 @@ impl Machine {
         names
     }
 
-    /// Returns the fingerprint of a value, with other names for objects.
+    /// Returns the fingerprint of a value in which `names` identifies the objects.
     fn observed_value(
         &self,
         value: &Value,
@@ -214,12 +214,12 @@ impl Machine {
     /// keys of maps are left out, because their order is the order of names.
     fn references(&self, value: &Value) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut met: FxHashSet<Fingerprint> = FxHashSet::default();
+        let mut examined: FxHashSet<Fingerprint> = FxHashSet::default();
         let mut pending = vec![value.clone()];
         while let Some(value) = pending.pop() {
             match &value {
                 Value::Object(object) if !found.contains(object) => found.push(*object),
-                Value::Data(data) if data.refers && met.insert(data.print) => {
+                Value::Data(data) if data.refers && examined.insert(data.print) => {
                     let skipped = usize::from(self.is_unordered(data));
                     pending.extend(data.parts[skipped..].iter().rev().cloned());
                 }

@@ -1,7 +1,7 @@
 //! Evaluates pure code: instructions that may read fields and change only the stack (`code.rs`).
-//! Calls of functions are kept in a list and not on the stack of the tool, so deep recursion in a
-//! program does not overflow it. Calls and large values cost *fuel*, which bounds the work of a
-//! step.
+//! The evaluator keeps the calls of functions in a list and does not call itself, so deep recursion
+//! in a program does not overflow the call stack. Calls and large values cost *fuel*, which bounds
+//! the work of a step.
 
 use crate::arithmetic::{self, ArithmeticError};
 use crate::code::{Builtin, Code, Op};
@@ -28,10 +28,11 @@ pub(crate) struct Evaluator<'a> {
     pub code: &'a Code,
     pub names: &'a Names,
     pub objects: &'a [Object],
-    /// The object that is `this`, and the task.
+    /// The object that is `this`.
     pub object: u32,
+    /// The task that evaluates the code.
     pub task: u32,
-    /// Records the branches taken.
+    /// Records the branches that the code takes, if labels of steps are needed.
     pub trail: Option<&'a Trail>,
     pub now: &'a Value,
     /// The deadline of the task.
@@ -78,6 +79,7 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Records a branch in the trail.
     #[inline]
     fn turn(&self, pc: u32, falls_through: bool) {
         if let Some(trail) = self.trail {
@@ -146,7 +148,7 @@ impl Evaluator<'_> {
                 }
             }
             Op::Call(function) => {
-                if at.calls.open.is_empty() && self.trail.is_none() && !self.code.asks_time {
+                if at.calls.open.is_empty() && self.trail.is_none() && !self.code.reads_time {
                     let parameters = self.code.functions[function as usize].parameters as usize;
                     let first = stack.len() - parameters;
                     let known = at.calls.memo.recall(function, &stack[first..], *at.fuel);

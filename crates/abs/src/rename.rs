@@ -1,10 +1,11 @@
 //! Renaming, for editors.
 //!
-//! A variable is renamed within its scope. To find the names that refer to any other declaration,
-//! one would need the types of expressions. So all declarations with the same name are renamed
-//! together: a class and an interface with this name, or the methods with this name in all classes.
-//! The new name must not occur in the text, so no other name can become a reference to the renamed
-//! declaration. If a reference is missed, the new text has a mistake, which the caller sees.
+//! A variable is renamed within its scope. The names that refer to another kind of declaration
+//! cannot be found without the types of expressions, which are not known here. So all declarations
+//! with the same name are renamed together: a class and an interface with this name, or the methods
+//! with this name in all classes. The new name must not occur in the text, so no other name can
+//! become a reference to the renamed declaration. If a reference is missed, the new text refers to
+//! an undeclared name, and the caller can detect this by checking the new text.
 
 use mazurka_diagnostics::Span;
 
@@ -70,7 +71,8 @@ fn name(word: &Token) -> Option<&str> {
     }
 }
 
-/// Whether a text is one name, of the same kind as another.
+/// Whether a text is a single name of the same kind as the name in `old`: both start with a small
+/// letter, or both with a capital letter.
 fn is_alike(old: &TokenKind, new: &str) -> bool {
     let words = all_words(new);
     let [one, end] = &words[..] else {
@@ -129,7 +131,7 @@ class Account(Int start) implements Account {
     }
 
     #[test]
-    fn variables_are_renamed_where_they_are_seen() {
+    fn variables_are_renamed_in_their_scope() {
         let found = renamed(5, "amount", "sum").expect("a parameter");
         assert_eq!(
             found.matches("amount").count(),
@@ -143,7 +145,7 @@ class Account(Int start) implements Account {
     }
 
     #[test]
-    fn what_is_seen_everywhere_is_renamed_everywhere() {
+    fn other_declarations_are_renamed_in_the_whole_text() {
         let found = renamed(1, "add", "put").expect("a method");
         assert_eq!(found.matches("put(").count(), 4);
         let found = renamed(9, "Account", "Deposit").expect("a class and its interface");
@@ -214,7 +216,7 @@ class Account(Int start) implements Account {
     }
 
     #[test]
-    fn what_would_change_the_program_is_refused() {
+    fn renamings_that_would_change_the_program_are_refused() {
         for (line, text, new, why) in [
             (3, "current", "value", "more than once"),
             (6, "run", "start", "something else"),

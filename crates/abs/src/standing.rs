@@ -25,8 +25,8 @@ impl Machine {
         held.into_iter().map(lock).collect()
     }
 
-    /// Returns the variables of a task that it may still read, those of the outermost method first.
-    /// The other variables were cleared when the task came to rest.
+    /// Returns the variables that a task may still read, in the order of its methods, the outermost
+    /// method first. The other variables were cleared when the task came to rest.
     pub(crate) fn task_locals(&self, process: ProcessId) -> Vec<Binding> {
         let mut all = Vec::new();
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
@@ -84,7 +84,7 @@ impl Machine {
         }
     }
 
-    /// Returns the start of the body of an instruction, and its variables.
+    /// Returns the body that contains an instruction: its first instruction, and its variables.
     fn body_at(&self, pc: u32) -> Option<&(u32, Vec<(u32, String)>)> {
         let all = &self.code.variables;
         let after = all.partition_point(|(start, _)| *start <= pc);

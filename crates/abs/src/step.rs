@@ -95,7 +95,7 @@ pub(crate) trait Listener {
 
 impl Listener for () {
     #[inline]
-    fn record(&mut self, _happening: impl FnOnce() -> StepAction) {}
+    fn record(&mut self, _action: impl FnOnce() -> StepAction) {}
 }
 
 impl Listener for Vec<StepAction> {
@@ -104,12 +104,13 @@ impl Listener for Vec<StepAction> {
     }
 }
 
-/// Where a run ends.
+/// How a run ends.
 enum RunEnd {
     /// The task keeps the cog, at a `get`, a `duration` or a `println` at this place.
     Holding(u32),
     /// The task has released the cog, at the `await` or `suspend` before this place.
     Released(u32),
+    /// The task has ended.
     Over,
 }
 
@@ -122,10 +123,12 @@ pub(crate) struct Cpu<'a, L> {
     pub process: ProcessId,
     pub undo: &'a mut Vec<Undo>,
     pub event: &'a mut Event,
+    /// The outcomes that the schedule gives for the choices of the step.
     pub outcomes: &'a [i64],
     pub calls: &'a mut Calls,
     /// The cogs of objects whose init blocks ran: kept to reuse the allocation.
     pub inits: &'a mut Vec<u32>,
+    /// The work that the step may still do.
     pub fuel: u64,
     pub listener: &'a mut L,
     /// Records the path of the step.
@@ -140,7 +143,7 @@ enum NextInstr {
     Rest(RunEnd),
 }
 
-/// Why an instruction stops.
+/// The reason why an instruction cannot be completed.
 enum Halt {
     Fault(Fault),
     Obstacle(Obstacle),
@@ -166,8 +169,8 @@ pub(crate) fn resolved(state: &State, task: u32) -> bool {
 }
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Makes a step of the task. The changes of the task itself are not in the undo log, because
-    /// the caller has a copy of the task; all other changes are.
+    /// Makes a step of the task. The undo log gets all changes of the state except those of the
+    /// task itself, of which the caller has a copy.
     pub fn run(&mut self) -> Result<(), Obstacle> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
@@ -593,8 +596,8 @@ impl<L: Listener> Cpu<'_, L> {
 
     /// Returns one of `end` values, as the schedule chooses.
     fn choose(&mut self, end: i64) -> Result<i64, Halt> {
-        let asked = self.outcomes.get(self.event.outcomes.len()).copied();
-        let value = asked.unwrap_or(0);
+        let given = self.outcomes.get(self.event.outcomes.len()).copied();
+        let value = given.unwrap_or(0);
         if !(0..end).contains(&value) {
             return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
@@ -630,7 +633,7 @@ impl<L: Listener> Cpu<'_, L> {
             object
         };
         let new = &mut self.state.objects[object as usize];
-        new.there = true;
+        new.exists = true;
         new.class = class;
         new.cog = cog;
         new.holder = None;
@@ -731,8 +734,9 @@ impl<L: Listener> Cpu<'_, L> {
         child.0
     }
 
-    /// Makes a synchronous call: within the cog a plain call, across cogs a new task and a wait for
-    /// it.
+    /// Makes a synchronous call. If the object is in the cog of the task, enters the method.
+    /// Otherwise starts a new task, and continues at the `get` after the call, which waits for the
+    /// task.
     fn call(
         &mut self,
         pc: u32,

@@ -133,8 +133,8 @@ fn closing(tokens: &[Token]) -> FxHashMap<usize, usize> {
     closes
 }
 
-/// The search for declarations: the words, for each opening bracket its closing one, and what was
-/// found.
+/// The search for declarations: the words, the closing bracket of each opening bracket, and the
+/// symbols found so far.
 struct Finder {
     tokens: Vec<Token>,
     closes: FxHashMap<usize, usize>,

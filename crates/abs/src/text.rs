@@ -7,11 +7,11 @@ use crate::code::Code;
 use crate::heap::Names;
 use crate::value::{Data, Value};
 
-/// Limit on the length of strings: longer ones would exhaust the memory.
+/// Limit on the length of strings, in bytes. Longer strings would exhaust the memory.
 pub(crate) const MOST: usize = 1 << 22;
 
-/// Limit on the length of a value in messages. A value whose parts are shared may be much longer as
-/// text than in memory.
+/// Limit on the length of a value in messages, in bytes. A value whose parts are shared may be much
+/// longer as text than in memory.
 const MOST_SHOWN: usize = 20_000;
 
 /// Writes a value as `toString` does: strings unquoted, strings within other values quoted, no
@@ -97,7 +97,9 @@ fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&C
     }
 }
 
-/// Returns the notation of a list, a set or a map.
+/// Returns the notation of a list, a set or a map: the text before its elements, and the
+/// constructors of an empty value and of a value with one more element. Returns `None` for other
+/// data.
 fn listed(data: &Data, code: &Code) -> Option<(&'static str, u32, u32)> {
     let kinds = code.exceptions.lists.iter().copied();
     { kinds }.find(|(_, nil, cons)| [*nil, *cons].contains(&data.constructor))

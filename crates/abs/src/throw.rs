@@ -61,9 +61,9 @@ impl<L: Listener> Cpu<'_, L> {
         None
     }
 
-    /// Executes `die`: kills `this`. If the task belongs to this object, it ends, and `None` is
-    /// returned. Otherwise a method of another object of the same cog has called this object. Then
-    /// this method gets the exception, and the place of its handler is returned as by
+    /// Executes `die`: kills `this`. If the task runs on this object, the task ends, and the result
+    /// is `None`. Otherwise a method of another object of the same cog has called a method of this
+    /// object. Then the exception is thrown in the calling method, and the result is that of
     /// [`throw`](Self::throw).
     pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
         let this = task.frames.last().map_or(task.object, |frame| frame.object);
@@ -111,7 +111,8 @@ impl<L: Listener> Cpu<'_, L> {
         matches!(exception, Value::Data(data) if data.constructor == assertion)
     }
 
-    /// Finds the handler of an exception, from the inside out.
+    /// Finds the handler of an exception, from the innermost method outwards. Removes the frames of
+    /// the methods that have no handler for it.
     pub(crate) fn catch(&self, mut pc: u32, exception: &Value, task: &mut Task) -> Option<u32> {
         while let Some(frame) = task.frames.last() {
             if let Some(handler) = self.code.handlers.iter().find(|handler| handler.covers(pc)) {

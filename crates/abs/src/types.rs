@@ -75,12 +75,14 @@ impl Ty {
 pub(crate) struct Inheritance {
     /// All interfaces that an interface extends, including itself.
     pub interfaces: Vec<Vec<u32>>,
+    /// All interfaces that a class implements, including the interfaces that these extend.
     pub classes: Vec<Vec<u32>>,
 }
 
 /// The types found for the unknown types.
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns {
+    /// For each unknown type, the type that was found for it.
     known: Vec<Option<Ty>>,
     /// The types for which `null` was used as a value.
     pub nulls: FxHashSet<Head>,
@@ -103,8 +105,8 @@ impl Unknowns {
         (0..count).map(|_| self.fresh()).collect()
     }
 
-    /// Returns the type; if it is an unknown type whose value was found, returns this value. Its
-    /// arguments are not resolved.
+    /// Returns the type that was found for an unknown type, and any other type as it is. The
+    /// arguments of the result are not resolved.
     pub fn shallow(&self, ty: &Ty) -> Ty {
         let mut ty = ty.clone();
         while let Ty::Unknown(at) = ty {

@@ -1,5 +1,5 @@
-//! The values of ABS. Values of data types are shared and immutable. Each stores its fingerprint,
-//! so states are compared and hashed without traversing their values.
+//! The values of ABS. Values of data types are shared and immutable, and store their fingerprints.
+//! So states are compared and hashed without traversing these values.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::heap::Names;
 
+/// A value of a variable, a field or an operand.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Unit,
@@ -107,12 +108,12 @@ impl Value {
 
     fn objects_within(&self, into: &mut Vec<u32>) {
         let mut pending = vec![self];
-        // A part may occur several times, so remember which parts were examined.
-        let mut met: FxHashSet<Fingerprint> = FxHashSet::default();
+        // A part may occur several times, but is examined only once.
+        let mut examined: FxHashSet<Fingerprint> = FxHashSet::default();
         while let Some(value) = pending.pop() {
             match value {
                 Value::Object(object) => into.push(*object),
-                Value::Data(data) if data.refers && met.insert(data.print) => {
+                Value::Data(data) if data.refers && examined.insert(data.print) => {
                     pending.extend(&data.parts);
                 }
                 Value::Function(function) => pending.extend(&function.1),
@@ -217,6 +218,7 @@ impl Value {
         Ordering::Equal
     }
 
+    /// Compares two values; data only by its rank among all kinds of values.
     fn order_flat(&self, other: &Value, names: &Names) -> Ordering {
         match (self, other) {
             (Value::Bool(a), Value::Bool(b)) => a.cmp(b),

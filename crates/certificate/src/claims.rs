@@ -132,22 +132,23 @@ struct WalkPosition {
     open: bool,
     merged: bool,
     atomic: u32,
-    /// The return addresses, outermost first: those of calls made before the step, then those of
-    /// calls that the step has made.
+    /// The return addresses, outermost first. The calls made before the step come before the calls
+    /// that the step has made.
     returns: Vec<u32>,
 }
 
 /// The values that are known at a position, that is, the same on all paths to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownValues {
-    /// The slots of the frames that the step has been in, the current one last.
+    /// The slots of the current frame and of its callers, the current frame last. Callers that were
+    /// called before the step are omitted.
     frames: Vec<Vec<Option<i64>>>,
     operands: Vec<Option<i64>>,
 }
 
 impl KnownValues {
-    /// Keeps only the values that have the same known value on another path. Returns whether any
-    /// value was removed.
+    /// Forgets each value that is unknown or different on another path. Returns whether a value was
+    /// forgotten.
     fn meet(&mut self, other: &KnownValues) -> Result<bool, Obstacle> {
         let same = self.operands.len() == other.operands.len();
         if !same || self.frames.len() != other.frames.len() {
@@ -181,8 +182,11 @@ struct ClaimWalk<'w, 'a> {
     claims: Vec<Claim>,
     /// The instructions that can wait.
     waits: Vec<u32>,
+    /// The mark at which the process rests before the step.
     mark: u32,
+    /// The values at the mark: the locals of the process.
     start: KnownValues,
+    /// The return addresses of the calls made before the step.
     returns: Vec<u32>,
     /// The size of the largest frame. All frames of the walk have this size.
     frame: usize,
@@ -471,7 +475,8 @@ impl<'w, 'a> ClaimWalk<'w, 'a> {
         }
     }
 
-    /// Whether nothing but the index is computed between the mark and this instruction.
+    /// Whether the instructions between the mark and this instruction only compute the index of a
+    /// lock.
     fn is_straight_line(&self, to: u32) -> bool {
         let between = self.mark as usize + 1..to as usize;
         self.mark < to

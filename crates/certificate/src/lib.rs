@@ -84,7 +84,8 @@ pub struct Facts {
     /// for ever although some process should end. It is 0 for a tree, whose runs are finite.
     pub livelocks: u64,
     /// The number of temporal properties that do not hold. `None` if the evidence does not decide
-    /// them. A tree never decides them; a set of states does not if they mention locals.
+    /// them: a tree never does, and a set of states does only if the program has such properties
+    /// and none of them mentions a local.
     pub broken: Option<u64>,
     /// Whether two final states differ in observed cells.
     pub results_differ: bool,
@@ -106,7 +107,8 @@ pub struct MendedCertificate {
 
 impl Certificate {
     /// Makes a certificate for a program by an independent search: a tree by source sets, or the
-    /// set of all states. Calls `go_on` regularly, and stops if it returns false.
+    /// set of all states. Calls `go_on` regularly, and returns [`Rejected::Stopped`] if `go_on`
+    /// returns false.
     pub fn grow(
         kind: Kind,
         source: &str,

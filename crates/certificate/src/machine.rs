@@ -1,9 +1,9 @@
 //! A plain interpreter of the lowered program, written for clarity and not for speed.
 //!
 //! A process rests at a mark, a point of the code between two steps (`lang/src/code/mod.rs`). Its
-//! step runs to the next mark, except that it *swallows* marks, that is, runs on over them, for
-//! example inside an atomic block. The step runs on a copy of the state, which is dropped if the
-//! step must wait.
+//! step runs to the next mark that it does not *swallow*. A step swallows a mark if it continues
+//! past the mark, for example inside an atomic block. The step runs on a copy of the state, which
+//! is dropped if the step must wait.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -99,7 +99,7 @@ pub(crate) enum Mishap {
     Discarded,
 }
 
-/// A value that a `choose` returned, and the range that it was chosen from.
+/// A value that a `choose` returned, and the range `first..end` that it was chosen from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub value: i64,
@@ -131,7 +131,7 @@ pub(crate) enum Obstacle {
     Beyond(&'static str),
 }
 
-/// The reason why an instruction was not executed.
+/// The reason why an instruction was not completed.
 enum Halt {
     Obstacle(Obstacle),
     Mishap(Mishap),
@@ -151,7 +151,7 @@ impl From<Undefined> for Halt {
 const FAILURE: Halt = Halt::Mishap(Mishap::Failure);
 const NO_OPERAND: Halt = Halt::Obstacle(Obstacle::Beyond("an instruction lacks its operand"));
 
-/// A program, and the numbers that its processes have got so far.
+/// A program, and the numbers assigned to its processes so far.
 pub(crate) struct Machine<'a> {
     pub flat: Flat<'a>,
     /// The number of each child process, by its parent and its index among the parent's children.
@@ -190,8 +190,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the initial state, after the local work before the first steps, and the mishaps of
-    /// that work.
+    /// Does the local work of each process before its first step. Returns the initial state, which
+    /// is the state after this work, and the mishaps of the work.
     pub fn start(&mut self) -> Result<(State, MadeStep), Obstacle> {
         let processes = self.flat.processes.iter();
         let slots = |entry: &Entry| vec![0; entry.frame as usize];
@@ -241,7 +241,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Makes a step. Process numbers that it has assigned stay, even if the step is impossible.
+    /// Makes a step. Keeps the process numbers that it has assigned, even if the step is
+    /// impossible.
     fn try_step(
         &mut self,
         state: &mut State,
@@ -457,7 +458,8 @@ impl<'w, 'a, 'g> StepInProgress<'w, 'a, 'g> {
         }
     }
 
-    /// Runs a process to its next mark, or until it halts.
+    /// Runs a process to its next mark, or until it halts. `open`: whether the step swallows its
+    /// first mark.
     fn run(&mut self, process: Process, open: bool) -> Result<(), Obstacle> {
         let mut operands = Operands(Vec::new());
         let mut swallows = SwallowedMarks {

@@ -2,8 +2,8 @@
 //!
 //! A set that contains the initial state and the successors of each of its states contains every
 //! reachable state. Steps with a false `assume` are omitted, because they lead to discarded runs. A
-//! failure that counts has no step with a false `assume` in its past, so a run up to the failure is
-//! in the set.
+//! failure counts only if no step in its past has a false `assume`. So the set contains a run that
+//! leads to the failure.
 //!
 //! Each state has a *rank*, and no step leads to a higher rank. So an infinite run stays in one
 //! class of equal rank from some point on. Such a run is a livelock only if a weakly fair scheduler
@@ -133,8 +133,8 @@ struct StatesCheck<'s> {
 }
 
 impl StatesCheck<'_> {
-    /// Checks one state: its successors must be known, and their ranks not higher. Records the
-    /// facts about it.
+    /// Checks that the successors of a state are in the set and that their ranks are not higher.
+    /// Records the facts about the state.
     fn check_state(&mut self, machine: &mut Machine<'_>, number: u32) -> Result<(), Rejected> {
         let states = self.states;
         let state = &states.all[number as usize];
@@ -152,11 +152,11 @@ impl StatesCheck<'_> {
                 let Some(&next) = states.numbers.get(&after) else {
                     return Err(Rejected::States("a step leads out of it"));
                 };
-                let lower = self.ranks[next as usize];
-                if lower > rank {
+                let next_rank = self.ranks[next as usize];
+                if next_rank > rank {
                     return Err(Rejected::States("a rank rises"));
                 }
-                if lower == rank {
+                if next_rank == rank {
                     inside.push(process);
                 }
                 steps.push((process, next));

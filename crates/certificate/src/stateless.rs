@@ -21,7 +21,7 @@
 //! | E, sleep(E), children(E) | [`RunState`] |
 //! | e, happens-before | [`Event`], its `clock` |
 //! | notdep(e)·e', its initials | [`TreeWalk::initials`] |
-//! | obligations of E by (a) and (b) | [`RunState::owed`], [`RunState::owes_all`] |
+//! | obligations of E by (a) and (b) | [`RunState::obligations`], [`RunState::requires_all`] |
 //!
 //! The walk visits the tree in order and keeps the nodes of one run. The obligations of a node are
 //! recorded at the node, and checked after its last child.
@@ -52,13 +52,13 @@ pub(crate) struct RunState {
     sleep: Vec<Process>,
     /// The processes of the children so far.
     children: Vec<Process>,
-    /// The choices of each step of the last of these processes.
+    /// The choices of the steps of the last of these processes, one list for each child.
     choices: Vec<Vec<Choice>>,
     /// Sets of processes. At least one process of each set must be a child or sleep. No set
     /// contains another.
-    owed: Vec<Vec<Process>>,
+    obligations: Vec<Vec<Process>>,
     /// Whether all ready processes must be children or sleep.
-    owes_all: bool,
+    requires_all: bool,
 }
 
 impl RunState {
@@ -68,8 +68,8 @@ impl RunState {
             sleep,
             children: Vec::new(),
             choices: Vec::new(),
-            owed: Vec::new(),
-            owes_all: false,
+            obligations: Vec::new(),
+            requires_all: false,
         }
     }
 
@@ -77,7 +77,7 @@ impl RunState {
         self.children.contains(&process) || self.sleep.contains(&process)
     }
 
-    fn is_owed(&self, set: &[Process]) -> bool {
+    fn is_unmet(&self, set: &[Process]) -> bool {
         !set.iter().any(|&process| self.has(process))
     }
 }
@@ -91,8 +91,8 @@ struct Event {
     spawned: Vec<Process>,
     /// The locks that the event has actually acquired or released, not only claimed.
     locks: Vec<u32>,
-    /// For each process, the number of its events that happen before this event. This event counts
-    /// as one of its own process.
+    /// For each process, the number of its events that happen before this event. The number for its
+    /// own process includes this event.
     clock: Vec<u32>,
     discarded: bool,
 }
@@ -107,10 +107,10 @@ impl Event {
 }
 
 impl Event {
-    /// Whether a later step, which conflicts with this event, could have come before it. The step
-    /// did not have to wait, and has touched `locks`. The one case in which it could not: the two
-    /// conflict only in locks that the step has released, and both have really acquired or released
-    /// these locks.
+    /// Whether a later step that conflicts with this event could have come before the event. The
+    /// step did not have to wait, and has acquired or released `locks`. The result is false only if
+    /// they conflict in nothing but locks that the step may release, and both have really acquired
+    /// or released each of these locks.
     fn can_come_after(&self, next: &NextStep, locks: &[u32]) -> bool {
         let is_only_claimed = |lock: u32| {
             let touched_by_both = self.locks.contains(&lock) && locks.contains(&lock);
@@ -266,10 +266,10 @@ impl Children for TreeGrower {
                 return Ok(Some(Edge { process, outcomes }));
             }
         }
-        let owed = node.owed.iter().find(|set| node.is_owed(set));
-        let candidates: Vec<Process> = match owed {
+        let obligations = node.obligations.iter().find(|set| node.is_unmet(set));
+        let candidates: Vec<Process> = match obligations {
             Some(set) => set.clone(),
-            None if node.owes_all || node.children.is_empty() => node.state.alive().collect(),
+            None if node.requires_all || node.children.is_empty() => node.state.alive().collect(),
             None => Vec::new(),
         };
         for process in candidates {
@@ -286,9 +286,10 @@ impl Children for TreeGrower {
 /// A source that follows a recorded tree and adds the missing children.
 pub(crate) struct TreeMender<'a> {
     recorded: RecordedChildren<'a>,
-    /// The number of nodes on the path below the last one that the recorded tree contains.
+    /// The number of nodes on the current path that the recorded tree does not contain.
     beyond: usize,
-    /// Whether the last recorded node has no further recorded children.
+    /// Whether the last node on the path that the recorded tree contains has no more recorded
+    /// children.
     exhausted: bool,
     /// The number of missing children.
     pub missing: u64,
@@ -307,7 +308,7 @@ impl<'a> TreeMender<'a> {
         }
     }
 
-    /// Reads to the end of a node, over its subtree.
+    /// Skips the recorded subtree of the child that was read last.
     fn skip(&mut self, machine: &mut Machine<'_>, node: &RunState) -> Result<(), Rejected> {
         let mut open = 1u64;
         while open > 0 {
@@ -510,8 +511,8 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         Ok(sleep)
     }
 
-    /// Returns the number of events of a process, and the clock of the last one or, if there is
-    /// none, of the event that started the process.
+    /// Returns the number of events of a process, and the clock of its last event. If it has no
+    /// event yet, the clock is that of the event that started it, or empty for an initial process.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
         let own = self
             .events
@@ -586,7 +587,7 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             Wait::Guard { joins } => {
                 for (event, node) in self.events.iter().zip(&mut self.nodes) {
                     let other = event.process != process;
-                    node.owes_all |= other && (joins || event.next.conflicts(next));
+                    node.requires_all |= other && (joins || event.next.conflicts(next));
                 }
             }
         }
@@ -644,13 +645,13 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
         let node = &mut self.nodes[at];
         // A process in a subset is also in the set.
         let within = |part: &[Process], whole: &[Process]| part.iter().all(|p| whole.contains(p));
-        if node.is_owed(&set) && !node.owed.iter().any(|known| within(known, &set)) {
-            node.owed.retain(|known| !within(&set, known));
-            node.owed.push(set);
+        if node.is_unmet(&set) && !node.obligations.iter().any(|known| within(known, &set)) {
+            node.obligations.retain(|known| !within(&set, known));
+            node.obligations.push(set);
         }
     }
 
-    /// Leaves a node that has all its children.
+    /// Leaves a node after its last child. Checks that its obligations are met.
     fn leave(&mut self) -> Result<(), Rejected> {
         let depth = self.nodes.len() - 1;
         if self.nodes[depth].children.is_empty() {
@@ -660,11 +661,11 @@ impl<'w, 'a> TreeWalk<'w, 'a> {
             return Ok(());
         };
         complete(&node.choices)?;
-        if node.owed.iter().any(|set| node.is_owed(set)) {
+        if node.obligations.iter().any(|set| node.is_unmet(set)) {
             return Err(Rejected::Tree("a race that is not reversed"));
         }
         // A leaf has no ready process outside its sleep set, so it needs no check.
-        if node.owes_all && !node.children.is_empty() {
+        if node.requires_all && !node.children.is_empty() {
             for process in node.state.alive() {
                 if !node.has(process) && ready(self.machine, &node.state, process)? {
                     return Err(Rejected::Tree("an order in which a condition may differ"));

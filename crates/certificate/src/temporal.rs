@@ -4,18 +4,18 @@
 //! `eventually e` and for `infinitely_often e`, f for `whenever e leads_to f`. A run violates the
 //! property if it enters the *region* of the property and stays there:
 //!
-//! | property | region: states without the goal, in which no process has failed, and |
+//! | property | its region: the states without the goal in which no process has failed, if they |
 //! |---|---|
-//! | `eventually e` | that are reached from the initial state through such states only |
-//! | `infinitely_often e` | no further condition |
-//! | `whenever e leads_to f` | that are reached from a state with e through such states only |
+//! | `eventually e` | are reached from the initial state through such states only |
+//! | `infinitely_often e` | (no further condition) |
+//! | `whenever e leads_to f` | are reached from a state with e through such states only |
 //!
-//! A run stays in a region if it ends in the region, or never leaves it. For the second case each
-//! state also has a rank for the region, and no step inside the region raises the rank. A fair run
-//! can stay in a class of equal rank only if some step stays in the class, and if each process that
-//! is ready in all states of the class has a step that stays in it. Livelocks are decided in the
-//! same way. The checker computes the region from the steps that it makes; only ranks are read from
-//! the file.
+//! A run stays in a region if it ends in the region, or never leaves it. To decide the second case,
+//! each state also has a rank for the region, and no step inside the region raises the rank. A fair
+//! run can stay in a class of equal rank only if some step stays in the class, and if each process
+//! that is ready in all states of the class has a step that stays in it. Livelocks are decided in
+//! the same way. The checker computes the region from the steps that it makes; only ranks are read
+//! from the file.
 
 use std::collections::BTreeMap;
 
@@ -117,8 +117,9 @@ impl Graph<'_> {
         Ok(())
     }
 
-    /// Returns the number of properties that the evidence does not show to hold: those that are
-    /// violated, and those whose ranks leave it open. `None` if there are no ranks.
+    /// Returns the number of properties that the evidence does not show to hold: the violated
+    /// properties, and the properties that the ranks do not decide. `None` if the evidence has no
+    /// ranks for them.
     pub fn broken(
         &self,
         machine: &Machine<'_>,

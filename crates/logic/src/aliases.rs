@@ -24,8 +24,8 @@ use rustc_hash::FxHashMap;
 use crate::fol::{Fol, Truth, decide};
 use crate::search::{AppliedRule, Search};
 
-/// An access of a step to a shared cell. If the index is a term, it is an access to the whole
-/// array, together with this term.
+/// An access of a step to a shared cell. If its index is not a constant, the access covers the
+/// whole array, and the term is the index.
 pub(crate) type Touched = (Access, Option<Term>);
 
 /// Goals, by their context, their segment, and a hash of the points of their threads.
@@ -40,17 +40,17 @@ impl Search<'_, '_> {
         }
         let goal = &self.goals[at];
         let key = (goal.context, goal.segment, goal.state.points_key());
-        let met = self.by_points.get(&key).cloned().unwrap_or_default();
-        for to in met {
+        let candidates = self.by_points.get(&key).cloned().unwrap_or_default();
+        for to in candidates {
             let other = &self.goals[to];
             // If the other goal were itself closed by another goal, there could be a cycle without
             // a step.
-            let rests = matches!(
+            let is_reduced = matches!(
                 other.by,
                 AppliedRule::Schedule { .. } | AppliedRule::Reduce { .. }
             );
             let same_points = other.state.same_points(&self.goals[at].state);
-            if rests && same_points && self.orders_commute(at, to) {
+            if is_reduced && same_points && self.orders_commute(at, to) {
                 let leaves = self.instance(at, to);
                 if leaves.iter().all(|leaf| leaf.truth == Truth::Proved) {
                     self.merged += 1;
@@ -62,7 +62,7 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Whether two paths have the same steps, and all steps commute whose order differs.
+    /// Whether two paths have the same steps, and any two steps whose order differs commute.
     fn orders_commute(&mut self, at: usize, to: usize) -> bool {
         let (one, other) = (self.steps(at), self.steps(to));
         let name = |search: &Self, goal: usize| {
@@ -104,8 +104,8 @@ impl Search<'_, '_> {
         steps
     }
 
-    /// Whether two steps on the path to a goal commute under its condition: both may touch only
-    /// elements of arrays, and no element that one of them writes is touched by the other.
+    /// Whether two steps on the path to a goal commute under its condition: their claims conflict
+    /// only in arrays, and neither touches an element that the other writes.
     fn commute(&mut self, (one, other): (usize, usize), at: usize) -> bool {
         let (Some(a), Some(b)) = (&self.goals[one].event, &self.goals[other].event) else {
             return false;
@@ -173,6 +173,8 @@ impl Search<'_, '_> {
     }
 }
 
+/// Whether `b` cannot come before `a`, because both belong to one process, or because `a` starts or
+/// joins the process of `b`.
 fn orders(a: &Event, b: &Event) -> bool {
     a.process == b.process || a.spawned.contains(&b.process) || a.joined.contains(&b.process)
 }

@@ -27,8 +27,8 @@ struct ClaimWalk<'a, 'p> {
     /// The locals that the step may change before it uses them. In the frame of a called procedure,
     /// all locals count as changed.
     changed: Vec<LocalId>,
-    /// How many called procedures enclose the current statement. Their locals are not those of the
-    /// thread's frame.
+    /// The number of called procedures that enclose the current statement. Inside them, a local is
+    /// not one of the thread's frame.
     foreign: u32,
     /// The procedures that enclose the current statement, so that recursion ends.
     calls: Vec<u32>,
@@ -40,9 +40,9 @@ pub(crate) fn lock_base(layout: &Layout) -> usize {
     layout.cells
 }
 
-/// Returns the cells that the next step of a thread may touch, and those that it may read. From
-/// these come the write set and the read set of an event. A cell that is read and written is in
-/// both.
+/// Returns the cells that the next step of a thread may touch, and the cells that it may read. The
+/// write set and the read set of an event are derived from them. A cell that is read and written is
+/// in both sets.
 pub(crate) fn claims<'p>(
     program: &'p Program,
     shared: &Shared<'p>,

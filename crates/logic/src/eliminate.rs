@@ -9,7 +9,7 @@
 //! \[Σ\]Ψ ⟺ ⋀ₖ (⌈φₖ⌉ → {σₖ}Ψ)
 //!
 //! The outcomes and inputs of the processes may have any values, so each becomes a quantified
-//! variable around the conjunction. As in the calculus, the box also says that assertions and
+//! variable around the conjunction. As in the calculus, the box also requires that assertions and
 //! invariants hold and that indices and divisions do not fail. A diamond is about runs that end,
 //! and a run that fails does not end. So if an obligation or an invariant is violated, the run has
 //! no final state, and
@@ -61,16 +61,16 @@ pub(crate) struct Eliminate<'e, 'p> {
     ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 
-/// The form of a formula about the runs of some processes.
+/// The modality of a formula about the runs of some processes, and whether it is negated.
 #[derive(Clone, Copy)]
-struct RunFacts {
+struct RunModality {
     /// Whether the formula is a box, not a diamond.
     boxed: bool,
-    /// Whether the formula itself is needed. Otherwise its negation is.
+    /// Whether the formula itself is to be replaced. Otherwise its negation is.
     holds: bool,
 }
 
-impl RunFacts {
+impl RunModality {
     /// Whether the formula is about all runs. Otherwise it is about some run.
     fn of_all(self) -> bool {
         self.boxed == self.holds
@@ -96,8 +96,8 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// Returns a formula without boxes that is equivalent, in a state, to a formula or its
-    /// negation.
+    /// Returns a formula without boxes that is equivalent, in a state, to a formula, or to its
+    /// negation if `holds` is false.
     pub fn formula(
         &mut self,
         formula: &Formula,
@@ -160,19 +160,19 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             Formula::Box(processes, post) | Formula::Diamond(processes, post) => {
                 self.names += 1;
                 let depth = self.names;
-                let says = RunFacts {
+                let modality = RunModality {
                     boxed: matches!(formula, Formula::Box(..)),
                     holds,
                 };
-                let parts = self.runs((processes, depth), post, (cells, bound), says)?;
-                let runs = if says.of_all() {
+                let parts = self.runs((processes, depth), post, (cells, bound), modality)?;
+                let runs = if modality.of_all() {
                     Fol::All(parts)
                 } else {
                     Fol::Any(parts)
                 };
                 let chosen_values = self.chosen_values(depth).into_iter();
                 chosen_values.fold(runs, |inner, variable| {
-                    self.quantify(says.of_all(), variable, inner)
+                    self.quantify(modality.of_all(), variable, inner)
                 })
             }
         })
@@ -230,20 +230,21 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// Returns the meaning of a box or diamond, or of its negation, as parts. All parts must hold
-    /// if `says` is about all runs, otherwise at least one part.
+    /// Returns the parts of the formula that replaces a box or diamond, or its negation. If
+    /// `modality` is about all runs, the formula is the conjunction of the parts, otherwise their
+    /// disjunction.
     fn runs(
         &mut self,
         (processes, depth): (&[usize], u32),
         post: &Formula,
         (cells, bound): (&[Term], &mut Vec<Term>),
-        says: RunFacts,
+        modality: RunModality,
     ) -> Result<Vec<Fol>, Unclear> {
         let started = step::start(self.world, cells.to_vec(), processes, depth);
         let mut parts = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen: FxHashMap<u64, Vec<State<'p>>> = FxHashMap::default();
-        self.arrive(started, &mut queue, (&mut parts, says))?;
+        self.arrive(started, &mut queue, (&mut parts, modality))?;
         while let Some(state) = queue.pop_front() {
             let same = seen.entry(state.key()).or_default();
             if same.iter().any(|other| same_state(other, &state)) {
@@ -269,9 +270,9 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 continue;
             }
             if state.threads.is_empty() {
-                let inner = self.formula(post, &state.cells, bound, says.holds)?;
+                let inner = self.formula(post, &state.cells, bound, modality.holds)?;
                 let condition = self.world.terms.all(condition);
-                parts.push(if says.of_all() {
+                parts.push(if modality.of_all() {
                     Fol::Any(vec![Fol::Term(self.world.terms.not(condition)), inner])
                 } else {
                     Fol::All(vec![Fol::Term(condition), inner])
@@ -281,7 +282,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             for thread in 0..state.threads.len() {
                 let process = state.threads[thread].process;
                 let made = step::step(self.world, &state, process);
-                self.arrive(made, &mut queue, (&mut parts, says))?;
+                self.arrive(made, &mut queue, (&mut parts, modality))?;
             }
         }
         Ok(parts)
@@ -292,7 +293,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         &mut self,
         made: Result<Vec<Branch<'p>>, StepTooLarge>,
         queue: &mut VecDeque<State<'p>>,
-        (parts, says): (&mut Vec<Fol>, RunFacts),
+        (parts, modality): (&mut Vec<Fol>, RunModality),
     ) -> Result<(), Unclear> {
         self.world.touched.clear();
         let obligations = std::mem::take(&mut self.world.obligations);
@@ -307,8 +308,8 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             ..
         } in obligations
         {
-            if says.boxed {
-                parts.push(self.obligation(known, obligation, says.holds));
+            if modality.boxed {
+                parts.push(self.obligation(known, obligation, modality.holds));
             }
         }
         for mut branch in made.into_iter().filter(|branch| !branch.discarded) {
@@ -321,11 +322,11 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 *known = around.filter(|(from, to)| to.saturating_sub(*from) <= MOST_CASES);
             }
             for (_, obligation) in self.world.invariants(&branch.state, false) {
-                if obligation != Term::TRUE && says.boxed {
+                if obligation != Term::TRUE && modality.boxed {
                     parts.push(self.obligation(
                         branch.state.condition.clone(),
                         obligation,
-                        says.holds,
+                        modality.holds,
                     ));
                 } else if obligation != Term::TRUE {
                     branch.state.condition.push(obligation);

@@ -1,5 +1,5 @@
-//! Evaluates expressions in a state to terms. It also collects what a step must show (obligations,
-//! for example that a divisor is not 0) and the cells that it touches.
+//! Evaluates expressions in a state to terms. It also collects the conditions that must hold in a
+//! step (*obligations*, for example that a divisor is not 0), and the cells that the step touches.
 
 use std::rc::Rc;
 
@@ -53,6 +53,7 @@ pub(crate) struct Eval<'a, 'p> {
 }
 
 impl Eval<'_, '_> {
+    /// Returns the value of an expression.
     pub fn expr(&mut self, expr: &Expr) -> Term {
         match &expr.kind {
             ExprKind::Const(value) => self.terms.constant(sort(expr.ty), *value),
@@ -187,6 +188,7 @@ impl Eval<'_, '_> {
         value
     }
 
+    /// Records the obligation that an index is within an array with `len` elements.
     pub fn bounds(&mut self, index: Term, len: usize, span: Span) {
         let sort = self.terms.sort(index);
         let (zero, last) = (
@@ -202,6 +204,7 @@ impl Eval<'_, '_> {
         self.oblige(must, Fault::Index, span);
     }
 
+    /// Records the obligation that `must` holds. If it does not, the step has the fault `what`.
     pub fn oblige(&mut self, must: Term, what: Fault, span: Span) {
         if must != Term::TRUE {
             self.obligations.push(Obligation {
@@ -223,12 +226,12 @@ impl Eval<'_, '_> {
     /// Returns the name of the next unknown value of this thread.
     fn fresh_name(&mut self, mark: &str) -> String {
         let thread = Rc::make_mut(&mut self.state.threads[self.thread]);
-        let asked = match mark {
+        let next = match mark {
             "#" => &mut thread.inputs,
-            _ => &mut thread.asked,
+            _ => &mut thread.choices,
         };
-        let number = *asked;
-        *asked += 1;
+        let number = *next;
+        *next += 1;
         let inner = match thread.depth {
             0 => String::new(),
             depth => format!("'{depth}"),

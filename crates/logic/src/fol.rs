@@ -78,8 +78,8 @@ impl Lower<'_> {
         self.terms.and(must, value)
     }
 
-    /// Returns such a condition for an expression over the shared variables and the locals of a
-    /// thread.
+    /// Returns the condition under which the evaluation of an expression over the shared variables
+    /// and the locals of a thread does not fail and gives true.
     pub fn condition_in(&mut self, expr: &Expr, state: &State<'_>, thread: usize) -> Term {
         let mut state = State {
             condition: Vec::new(),
@@ -112,7 +112,7 @@ impl Lower<'_> {
                 frame: FrameRef(&frame),
                 locals: bound.to_vec(),
                 children: 0,
-                asked: 0,
+                choices: 0,
                 inputs: 0,
                 depth: 0,
                 events: 0,
@@ -140,7 +140,7 @@ impl Lower<'_> {
         (value, must)
     }
 
-    /// Translates a formula, or its negation, in a state.
+    /// Translates a formula in a state, or its negation if `holds` is false.
     pub fn formula(
         &mut self,
         formula: &Formula,

@@ -122,10 +122,8 @@ impl Formula {
 
 /// Returns the program with the copies of processes that a formula mentions.
 ///
-/// In a box `[p
-///
-/// p]` the second p is a copy of the first. If the program has n processes and p has index k, the
-/// second p has index k + n, the third has index k + 2n, and so on.
+/// In a box `[p || p]` the second p is a copy of the first. If the program has n processes and p
+/// has index k, the second p has index k + n, the third has index k + 2n, and so on.
 ///
 /// ```
 /// let source = "var x: int process p { x := x + 1 } process q { x := 0 }";

@@ -12,10 +12,11 @@
 //! Suppose that some goal of the graph is false: an execution from it ends in a state without Ψ.
 //! Choose the goal and the execution so that the execution is as short as possible. If the rule of
 //! this goal is not SCHEDULE, the same execution starts from one of the goals that the rule yields.
-//! Such rules alone form no cycle: to a goal reached by *generalise* or *back*, either SCHEDULE is
-//! applied, or every thread has ended, the remaining boxes are in inner contexts, and no rule leads
-//! back from there. So at some point SCHEDULE is applied, and an execution that is one step shorter
-//! starts from one of the goals that it yields. This contradicts the choice.
+//! Such rules alone form no cycle. A goal reached by *generalise* or *back* is either scheduled, or
+//! all its threads have ended. In the second case its remaining boxes are in inner contexts, and no
+//! rule leads back from an inner context. So at some point SCHEDULE is applied, and an execution
+//! that is one step shorter starts from one of the goals that it yields. This contradicts the
+//! choice.
 //!
 //! So a proof shows three things about an invariant of a loop: it holds on entry, the body
 //! preserves it, and the steps of all other threads preserve it while its thread is before the
@@ -215,7 +216,8 @@ impl<'p> Search<'p, '_> {
         AppliedRule::Generalise { leaves, to }
     }
 
-    /// Decides the questions whether a goal is an instance of another goal at the same points.
+    /// Decides the questions that show that a goal is an instance of another goal at the same
+    /// points. Stops after the first question that is not proved.
     pub fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
         let (state, context) = (self.goals[at].state.clone(), self.goals[at].context);
         let other = self.goals[general].state.clone();

@@ -1,4 +1,4 @@
-//! The parser of formulas. Their expressions are those of programs.
+//! The parser of formulas. Formulas contain the same expressions as programs.
 //!
 //! Operators from weak to strong: `<==>`, `==>` (right-associative), `||`, `&&`, comparisons, sums,
 //! products, `!` and `-`. A box or an update extends as far to the right as possible, up to `==>`

@@ -57,7 +57,7 @@ pub(crate) struct Thread<'p> {
     /// The number of processes that it has spawned.
     pub children: u32,
     /// The number of `choose` expressions that it has evaluated.
-    pub asked: u32,
+    pub choices: u32,
     /// The number of inputs that it has read.
     pub inputs: u32,
     /// The number of boxes around the box in which the thread runs. The outcomes and inputs of
@@ -76,7 +76,7 @@ impl<'p> Thread<'p> {
             frame: FrameRef(&process.frame),
             locals: vec![Term::FALSE; frame_size(&process.frame)],
             children: 0,
-            asked: 0,
+            choices: 0,
             inputs: 0,
             depth,
             events: 0,
@@ -100,7 +100,7 @@ impl<'p> Thread<'p> {
             frame,
             locals,
             children: 0,
-            asked: 0,
+            choices: 0,
             inputs: 0,
             depth: self.depth,
             events: 0,
@@ -192,8 +192,9 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
     })
 }
 
-/// Whether an item is a step. Local work is not, nor is an item that contains steps, such as a
-/// block. The test of a loop with an invariant is always a step, even if it reads only locals.
+/// Whether an item is a step. Local work is not a step. An item that only contains steps, such as a
+/// block, is not a step either. The test of a loop with an invariant is always a step, even if it
+/// reads only locals.
 pub(crate) fn is_step(item: &WorkItem<'_>, shared: &Shared<'_>) -> bool {
     match item {
         WorkItem::Round(_) | WorkItem::Count(_) | WorkItem::Return(..) => false,

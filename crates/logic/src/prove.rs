@@ -55,8 +55,8 @@ pub struct ProofCounts {
     pub questions: u64,
 }
 
-/// Returns the formula that a file states by its `ensures`. Assertions and invariants always belong
-/// to a formula.
+/// Returns the formula that a file states by its `ensures`. It does not mention the assertions and
+/// invariants of the file, because every box includes them.
 pub fn stated(program: &Program) -> Formula {
     let ensures = program.ensures.iter();
     let post = Formula::all(ensures.map(|property| Formula::Expr(property.expr.clone())));
@@ -81,7 +81,7 @@ pub struct Theorem<'a> {
     pub source: &'a str,
     /// The identity of the program.
     pub record: &'a ProgramRecord,
-    /// The formula as it was written; `None` if it is the one that the file states.
+    /// The text of the formula; `None` if the formula is the one that the file states.
     pub goal: Option<&'a str>,
     /// The formula.
     pub formula: &'a Formula,
@@ -143,8 +143,8 @@ impl<'p> Search<'p, '_> {
         };
         let (goals, too_long) = match () {
             () if !self.options.write => (Vec::new(), None),
-            // A search that was broken off yields no complete proof, so only as many goals are
-            // written as a reader may look at.
+            // A search that was broken off yields no complete proof, so its goals are only for
+            // reading, and a limited number is enough.
             () if cut => (
                 self.record(MOST_OF_CUT, &mut || ControlFlow::Continue(()))
                     .0,

@@ -28,7 +28,7 @@ use crate::{Formula, Theorem};
 pub struct Refutation {
     /// The question.
     pub leaf: LeafRecord,
-    /// Its goal, if it has one.
+    /// The index of its goal; `None` for a question about the initial state.
     pub goal: Option<usize>,
     /// The run of each box on the path, the outermost first.
     pub runs: Vec<BoxRun>,
@@ -107,10 +107,10 @@ impl Search<'_, '_> {
         runs.reverse();
         let (mut values, mut bound) = (Vec::new(), Vec::new());
         for variable in self.world.terms.variables() {
-            let asked = variable.name.contains(['?', '#']) && variable.name.contains('\'');
+            let of_inner_box = variable.name.contains(['?', '#']) && variable.name.contains('\'');
             let value = model.get(variable.term).unwrap_or(0);
             match variable.name.split_once('\'') {
-                _ if variable.name.contains('?') || asked => {}
+                _ if variable.name.contains('?') || of_inner_box => {}
                 Some((name, _)) => bound.push((name.to_owned(), value)),
                 None => {
                     let value = self.world.terms.sort(variable.term).show(value);
@@ -155,15 +155,14 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Returns the step of a process for a schedule; `None` if a schedule has no such step, as for
-    /// the exit of a loop that has reached its bound, or for a test that reads only locals.
+    /// Returns the step of a process for a schedule. Returns `None` if the step is not part of a
+    /// schedule: the exit of a loop that has reached its bound, or a test that reads only locals.
     fn scheduled(&self, from: usize, process: ProcessId, model: &Model) -> Option<ScheduledStep> {
         let state = &self.goals[from].state;
         let at = state.threads.iter().position(|t| t.process == process)?;
         let thread = &state.threads[at];
         match rule(thread, &self.world.terms) {
             Some(Rule::Spent) => return None,
-            // The test of a loop that reads only locals is not a step of a schedule.
             Some(Rule::While) if self.world.claims(thread).is_empty() => {
                 return None;
             }
@@ -179,7 +178,7 @@ impl Search<'_, '_> {
                 let number = number.parse::<u32>().ok()?;
                 Some((number, model.get(variable.term)))
             })
-            .filter(|(number, _)| *number >= thread.asked)
+            .filter(|(number, _)| *number >= thread.choices)
             .collect();
         // On another path the choice with this index may have another type, and the model may lack
         // a value for it. Prefer the choice with a value.
@@ -190,7 +189,7 @@ impl Search<'_, '_> {
             .map(|(number, value)| (number, value.unwrap_or(0)));
         let mut chosen: Vec<(u32, i64)> = chosen.collect();
         // Remove the outcomes of later steps.
-        let next = self.asked_after(from, process);
+        let next = self.choices_after(from, process);
         chosen.retain(|(number, _)| *number < next);
         Some(ScheduledStep {
             process: path,
@@ -198,7 +197,9 @@ impl Search<'_, '_> {
         })
     }
 
-    fn asked_after(&self, from: usize, process: ProcessId) -> u32 {
+    /// Returns the number of `choose` expressions that a process has evaluated after its step from
+    /// a goal; `u32::MAX` if the goal was not scheduled.
+    fn choices_after(&self, from: usize, process: ProcessId) -> u32 {
         let AppliedRule::Schedule { steps, .. } = &self.goals[from].by else {
             return u32::MAX;
         };
@@ -208,7 +209,7 @@ impl Search<'_, '_> {
             let threads = &self.goals[way.to].state.threads;
             threads.iter().find(|t| t.process == process)
         });
-        after.map_or(u32::MAX, |thread| thread.asked)
+        after.map_or(u32::MAX, |thread| thread.choices)
     }
 
     /// Returns every refuted question.
@@ -268,7 +269,7 @@ pub fn falsify<'a>(
     let mut falsifier = Falsifier {
         world,
         solver,
-        choices: bound,
+        bound_values: bound,
         run,
     };
     let place = EvaluationPoint {
@@ -301,10 +302,12 @@ struct EvaluationPoint {
     depth: usize,
 }
 
+/// The evaluator of formulas with numbers.
 struct Falsifier<'a, 'p> {
     world: World<'p>,
     solver: &'a mut dyn Solver,
-    choices: &'a [(String, i64)],
+    /// The values to try for variables that quantifiers bind, with the names of the variables.
+    bound_values: &'a [(String, i64)],
     run: &'a mut RunBox<'a>,
 }
 
@@ -324,7 +327,7 @@ impl Falsifier<'_, '_> {
                 self.fails(b, at)
             }
             Formula::ForAll(name, ty, inner) => {
-                let values = self.choices.iter().filter(|(known, _)| known == name);
+                let values = self.bound_values.iter().filter(|(known, _)| known == name);
                 let values: Vec<i64> = values.map(|(_, value)| *value).collect();
                 values.into_iter().find_map(|value| {
                     let mut at = at.clone();

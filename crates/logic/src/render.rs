@@ -148,7 +148,8 @@ impl Names<'_, '_> {
         }
     }
 
-    /// Returns the source text at each point. For a compound statement it is the head.
+    /// Returns the source text of the statement at each point; for a compound statement, only its
+    /// first line up to `{`.
     pub fn statements(&self) -> BTreeMap<String, String> {
         let processes = self.program.processes.iter().map(|process| &process.body);
         let procedures = self.program.procedures.iter().map(|p| &p.body);

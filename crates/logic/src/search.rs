@@ -60,6 +60,7 @@ pub(crate) struct Goal<'p> {
     pub elements: bool,
     /// For a generalised goal, the positions of the values that were replaced.
     pub changed: Vec<usize>,
+    /// The rule that was applied to the goal.
     pub by: AppliedRule,
 }
 
@@ -71,16 +72,16 @@ pub(crate) enum AppliedRule {
     /// SCHEDULE: every thread makes its next step.
     Schedule {
         steps: Vec<ThreadStep>,
-        /// The question whether some process can continue, if it is asked.
+        /// The question whether some process can continue, if the options require deadlock freedom.
         deadlock: Option<Leaf>,
     },
-    /// REDUCE: every thread has ended. The questions are those about Ψ, and the goals those of the
-    /// boxes in Ψ.
+    /// REDUCE: every thread has ended. The questions are about the first-order parts of Ψ. `boxes`
+    /// has the goals of the boxes in Ψ.
     Reduce {
         leaves: Vec<Leaf>,
         boxes: Vec<usize>,
     },
-    /// The assumptions contradict each other, which this leaf shows.
+    /// The assumptions contradict each other. This leaf is the question that shows it.
     Close(Leaf),
     /// DL-POR: the goal equals this earlier goal.
     Merge(usize),
@@ -133,15 +134,15 @@ impl std::fmt::Display for OpenReason {
 pub(crate) struct ThreadStep {
     pub process: ProcessId,
     pub rule: Rule,
-    /// The questions whether the step cannot fail.
+    /// The questions that show that the step cannot fail.
     pub leaves: Vec<Leaf>,
-    pub ways: Vec<StepChoice>,
+    pub ways: Vec<StepBranch>,
 }
 
 /// A branch of a step.
 #[derive(Debug)]
-pub(crate) struct StepChoice {
-    /// The questions whether the invariants hold after the branch.
+pub(crate) struct StepBranch {
+    /// The questions that show that the invariants hold after the branch.
     pub leaves: Vec<Leaf>,
     pub to: usize,
 }
@@ -187,7 +188,9 @@ pub(crate) struct Search<'p, 's> {
     pub generalised: Vec<usize>,
     /// Whether there are unbounded loops. If so, goals are also looked up by their states.
     pub endless: bool,
+    /// The scheduled goals, by a hash of their points and values. Empty without unbounded loops.
     pub by_state: FxHashMap<u64, Vec<usize>>,
+    /// The goals whose paths touch elements at unknown indices.
     pub by_points: ByPoints,
 }
 
@@ -438,7 +441,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(scheduled.unwrap_or_else(|error| self.give_up(error)))
     }
 
-    /// Returns the result of a goal whose step cannot be made.
+    /// Returns the result of a goal with a step that is too large.
     fn give_up(&mut self, StepTooLarge(process): StepTooLarge) -> AppliedRule {
         self.world.obligations.clear();
         self.world.touched.clear();
@@ -474,6 +477,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(AppliedRule::Reduce { leaves, boxes })
     }
 
+    /// Applies SCHEDULE: makes the next step of every thread.
     fn schedule(&mut self, at: usize) -> Result<AppliedRule, StepTooLarge> {
         if self.endless {
             let key = self.goals[at].state.key();
@@ -517,7 +521,7 @@ impl<'p, 's> Search<'p, 's> {
                     event,
                 };
                 let to = self.follow(at, successor, &mut hasher);
-                ways.push(StepChoice { leaves, to });
+                ways.push(StepBranch { leaves, to });
             }
             steps.push(ThreadStep {
                 process,
@@ -534,7 +538,7 @@ impl<'p, 's> Search<'p, 's> {
         Ok(AppliedRule::Schedule { steps, deadlock })
     }
 
-    /// Decides the questions whether a step cannot fail.
+    /// Decides the questions that show that the last step cannot fail.
     fn faults(&mut self, context: usize) -> Vec<Leaf> {
         let obligations = std::mem::take(&mut self.world.obligations);
         self.world.touched.clear();
@@ -545,7 +549,7 @@ impl<'p, 's> Search<'p, 's> {
         obligations.into_iter().map(ask).collect()
     }
 
-    /// Decides the questions whether the file's invariants hold after a step.
+    /// Decides the questions that show that the file's invariants hold after a step.
     fn invariants(&mut self, context: usize, state: &State<'p>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for (what, must) in self.world.invariants(state, false) {

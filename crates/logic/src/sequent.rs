@@ -1,5 +1,5 @@
-//! The [`Context`] of a sequent, which is everything in it except for its state, and the questions
-//! that rules ask the solver ([`Leaf`]). The search and the checker share these types.
+//! A sequent consists of a state and a [`Context`]. This module defines the context, and the
+//! questions that rules ask the solver ([`Leaf`]). The search and the checker share these types.
 
 use std::rc::Rc;
 
@@ -10,13 +10,16 @@ use crate::Formula;
 use crate::eval::Fault;
 use crate::fol::{Fol, Truth};
 
-/// What all goals of one box share: Γ, Ψ, and the values of the free variables of Ψ, which
-/// quantifiers around the box bind.
+/// The parts of a sequent that all goals of one box share.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
+    /// Γ.
     pub known: Vec<Fol>,
+    /// The indices of the processes of the box.
     pub processes: Vec<usize>,
+    /// Ψ.
     pub post: Rc<Formula>,
+    /// The values of the variables that quantifiers around the box bind, the outermost first.
     pub bound: Vec<Term>,
     /// The number of boxes around this box.
     pub depth: u32,

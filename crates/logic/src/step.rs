@@ -34,6 +34,7 @@ const MOST_WORK: usize = 20_000;
 /// A step under construction.
 struct StepExecutor<'a, 'p> {
     world: &'a mut World<'p>,
+    /// The number of items executed so far, on all branches.
     work: usize,
 }
 

@@ -96,7 +96,8 @@ fn prove(source: &str, goal: &str) -> Result<Proof, String> {
     })
 }
 
-/// Searches for a proof, and calls `work` with it and a function that checks it or a variant of it.
+/// Searches for a proof, and calls `work` with the proof and a function that checks a proof, so
+/// that `work` can also check variants of it.
 fn with_proof<T>(
     source: &str,
     goal: &str,
@@ -225,7 +226,7 @@ fn a_run_that_fails_is_no_witness_of_a_diamond() {
     assert!(!valid(fails, "<q> [p] true"));
     assert!(valid(fails, "<q> !([p] true)"));
     assert!(!valid(fails, "<p || q> false"));
-    // The same step does not fail from other values.
+    // After `q`, the step of `p` divides by 2, and does not fail.
     assert!(valid(divides, "<q> <p> x == 0"));
     let some = "var x: i8 process p { assert x > 0 || x < -3; x := choose(0..3) }";
     assert!(valid(some, "<p> x == 2 <==> x > 0 || x < -3"));

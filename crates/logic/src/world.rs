@@ -1,7 +1,7 @@
-//! The data that the search and the checker share in their code: the program, the positions of its
-//! variables, the terms made so far, and the branches of a step. This module defines the meaning of
-//! expressions, formulas and invariants in a state. The effects of statements are defined twice, in
-//! `step.rs` for the search and in `check/step.rs` for the checker.
+//! The definitions that the search and the checker share: the program with the positions of its
+//! variables, the terms, the branches of a step, and the meaning of expressions, formulas and
+//! invariants in a state. The effects of statements are defined twice, in `step.rs` for the search
+//! and in `check/step.rs` for the checker.
 
 use mazurka_core::{Claims, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Expr, Program, StmtKind};
@@ -144,8 +144,7 @@ impl<'p> World<'p> {
         self.claims_and_reads(thread).0
     }
 
-    /// Returns the cells that the next step of a thread may touch, and those of them that it may
-    /// read.
+    /// Returns the cells that the next step of a thread may touch, and the cells that it may read.
     pub fn claims_and_reads(&self, thread: &Thread<'p>) -> (Claims, Claims) {
         let (program, layout) = (self.program, &self.layout);
         claims(program, &self.shared, layout, thread, &self.terms)
@@ -159,11 +158,11 @@ impl<'p> World<'p> {
         lower.parts(known, &cells, &mut Vec::new(), formula)
     }
 
-    /// Returns the runs for which a proof of these parts excludes deadlocks, if `asked` is set.
-    /// Only the checker uses this function; the search has a separate one. A box contains all runs
-    /// of the program if it has every process, starts with the initial values, and assumes nothing
-    /// about them except the `requires`.
-    pub fn shown_of_deadlocks(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
+    /// Returns the runs for which a proof of these parts excludes deadlocks. There are none if
+    /// `asked` is not set. Only the checker uses this function; the search has a separate one. A
+    /// box contains all runs of the program if it has every process, starts with the initial
+    /// values, and assumes nothing about them except the `requires`.
+    pub fn deadlock_freedom(&mut self, asked: bool, parts: &[Part]) -> DeadlockFree {
         let start = initial_cells(self.program, &mut self.terms);
         let required = self.required(&start);
         let given = |known: &Fol| match known {

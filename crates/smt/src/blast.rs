@@ -27,12 +27,12 @@ pub(crate) struct Blaster {
     wires: FxHashMap<Term, Wires>,
     bits: Vec<Lit>,
     stack: Vec<Term>,
-    /// Number of terms to build until the next read of the clock.
-    until_look: u32,
+    /// Number of terms to build until the next check of the circuit's size and the deadline.
+    until_check: u32,
 }
 
-/// Number of terms between two reads of the clock.
-const BETWEEN_LOOKS: u32 = 1 << 10;
+/// Number of terms between two checks of the circuit's size and the deadline.
+const TERMS_PER_CHECK: u32 = 1 << 10;
 
 impl Blaster {
     pub fn new(int_bits: u8, conflicts: u64, deadline: Deadline) -> Self {
@@ -42,7 +42,7 @@ impl Blaster {
             wires: FxHashMap::default(),
             bits: Vec::new(),
             stack: Vec::new(),
-            until_look: BETWEEN_LOOKS,
+            until_check: TERMS_PER_CHECK,
         }
     }
 
@@ -51,7 +51,7 @@ impl Blaster {
         self.circuit.size()
     }
 
-    /// Whether the construction of the circuit was abandoned because of its size.
+    /// Whether the circuit has too many variables to be searched.
     pub fn is_too_large(&self) -> bool {
         self.circuit.is_too_large()
     }
@@ -63,7 +63,7 @@ impl Blaster {
         for &constraint in constraints {
             let wires = self.wires(terms, constraint)?;
             assumptions.push(self.bits[wires.first as usize]);
-            if wires.safe != self.circuit.yes() {
+            if wires.safe != self.circuit.true_bit() {
                 assumptions.push(wires.safe);
             }
         }
@@ -91,7 +91,8 @@ impl Blaster {
         self.circuit.solve(&[])
     }
 
-    /// Returns the values of these variables in the solution just found.
+    /// Returns the values of these variables in the solution of the last call of `solve` or
+    /// `solve_once`.
     pub fn model(&self, terms: &Terms, variables: &[Term]) -> Model {
         let value = |&variable: &Term| {
             let bits = self
@@ -143,10 +144,10 @@ impl Blaster {
             if self.stack.len() == before {
                 self.build(terms, top, node);
                 self.stack.pop();
-                self.until_look -= 1;
+                self.until_check -= 1;
             }
-            if self.until_look == 0 {
-                self.until_look = BETWEEN_LOOKS;
+            if self.until_check == 0 {
+                self.until_check = TERMS_PER_CHECK;
                 if self.circuit.is_given_up() {
                     return None;
                 }
@@ -172,12 +173,12 @@ impl Blaster {
     /// they are exact: the operation did not exceed the width. A term is safe if it and all its
     /// parts are exact.
     fn gates(&mut self, terms: &Terms, term: Term, node: TermNode) -> (Word, Lit) {
-        let yes = self.circuit.yes();
+        let true_bit = self.circuit.true_bit();
         let sort = terms.sort(term);
         let part = |part: &Term| self.word(self.wires[part]).to_vec();
         let parts: Vec<Word> = node.parts().map(|p| part(&p)).collect();
         let circuit = &mut self.circuit;
-        // The sort of the operands; for a choice, its own sort.
+        // The sort of the first part; for a term without parts, its own sort.
         let of = node.parts().next().map_or(sort, |first| terms.sort(first));
         let word = match (node, &parts[..]) {
             (TermNode::Constant(value), _) => return self.constant(sort, value),
@@ -193,7 +194,7 @@ impl Blaster {
             (TermNode::If(..), [c, a, b]) => circuit.choose_word(c[0], a, b),
             (TermNode::Bits(op, ..), [a, b]) => bits(circuit, op, of, [a, b]),
             _ if of == Sort::Int => return self.exact(node, &parts),
-            (TermNode::Add(..), [a, b]) => circuit.add(a, b, !yes).0,
+            (TermNode::Add(..), [a, b]) => circuit.add(a, b, !true_bit).0,
             (TermNode::Sub(..), [a, b]) => circuit.sub(a, b),
             (TermNode::Negate(_), [a]) => circuit.negate(a),
             (TermNode::Mul(..), [a, b]) => circuit.mul(a, b, a.len()),
@@ -201,7 +202,7 @@ impl Blaster {
             (TermNode::Rem(..), [a, b]) => divide(circuit, of, a, b).1,
             _ => unreachable!("a node has its parts"),
         };
-        (word, yes)
+        (word, true_bit)
     }
 
     fn constant(&self, sort: Sort, value: i64) -> (Word, Lit) {
@@ -221,26 +222,28 @@ impl Blaster {
             word.push(word[width - 1]);
             word
         };
-        let no = circuit.no();
+        let (true_bit, false_bit) = (circuit.true_bit(), circuit.false_bit());
         let (mut result, small) = match (node, parts) {
-            (TermNode::Add(..), [a, b]) => (circuit.add(&wide(a), &wide(b), no).0, !no),
-            (TermNode::Sub(..), [a, b]) => (circuit.sub(&wide(a), &wide(b)), !no),
-            (TermNode::Negate(_), [a]) => (circuit.negate(&wide(a)), !no),
-            (TermNode::Div(..), [a, b]) => (divide(circuit, Sort::Int, &wide(a), &wide(b)).0, !no),
-            (TermNode::Rem(..), [a, b]) => (divide(circuit, Sort::Int, a, b).1, !no),
+            (TermNode::Add(..), [a, b]) => (circuit.add(&wide(a), &wide(b), false_bit).0, true_bit),
+            (TermNode::Sub(..), [a, b]) => (circuit.sub(&wide(a), &wide(b)), true_bit),
+            (TermNode::Negate(_), [a]) => (circuit.negate(&wide(a)), true_bit),
+            (TermNode::Div(..), [a, b]) => {
+                (divide(circuit, Sort::Int, &wide(a), &wide(b)).0, true_bit)
+            }
+            (TermNode::Rem(..), [a, b]) => (divide(circuit, Sort::Int, a, b).1, true_bit),
             (TermNode::Mul(..), [a, b]) => {
                 let (x, y) = (magnitude(circuit, a), magnitude(circuit, b));
                 let product = circuit.mul(&x, &y, 2 * width);
                 let small = circuit.all(&invert(&product[width..]));
                 let mut low = product[..width].to_vec();
-                low.push(no);
+                low.push(false_bit);
                 let minus = circuit.xor(a[width - 1], b[width - 1]);
                 (with_sign(circuit, minus, &low), small)
             }
             _ => unreachable!("an operation on numbers"),
         };
         if result.len() == width {
-            return (result, !no);
+            return (result, true_bit);
         }
         let top = result.pop().expect("one more bit");
         let fits = !circuit.xor(top, result[width - 1]);
@@ -266,14 +269,14 @@ fn bits(circuit: &mut Circuit, op: BitOp, sort: Sort, [a, b]: [&Word; 2]) -> Wor
         BitOp::ShiftLeft => {
             let mut mirrored = a.clone();
             mirrored.reverse();
-            let mut shifted = circuit.shift_right(&mirrored, b, circuit.no());
+            let mut shifted = circuit.shift_right(&mirrored, b, circuit.false_bit());
             shifted.reverse();
             shifted
         }
         BitOp::ShiftRight => {
             let fill = match (sort, a.last()) {
                 (Sort::Signed(_), Some(&sign)) => sign,
-                _ => circuit.no(),
+                _ => circuit.false_bit(),
             };
             circuit.shift_right(a, b, fill)
         }
@@ -291,10 +294,10 @@ fn with_sign(circuit: &mut Circuit, minus: Lit, a: &[Lit]) -> Word {
     circuit.choose_word(minus, &negative, a)
 }
 
-/// Computes quotient and remainder as the language defines them, with `x / 0 == 0` and `x % 0 ==
-/// x`.
+/// Computes quotient and remainder as the language defines them, with `x / 0 == 0` and
+/// `x % 0 == x`.
 fn divide(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> (Word, Word) {
-    let zero = vec![circuit.no(); a.len()];
+    let zero = vec![circuit.false_bit(); a.len()];
     let by_zero = circuit.equal(b, &zero);
     let (quotient, rest) = if let Sort::Unsigned(_) = sort {
         circuit.divide(a, b)

@@ -1,10 +1,11 @@
 //! Constructors of terms. Each folds constants and applies the rules that depend only on the
-//! outermost parts. These rules cost a few comparisons and build no intermediate terms. Other rules
-//! are in [`simplify`](crate::Terms::simplify).
+//! outermost parts, which are cheap to check. The other rules are in
+//! [`simplify`](crate::Terms::simplify).
 //!
 //! Rules that move a constant over `+` or out of a product hold for machine integers, because these
-//! form a ring. For `int` they are applied as long as the constants fit into 64 bits. Comparisons
-//! are never moved over `+` of machine integers: there `x + 1 < y + 1` is not `x < y`.
+//! form a ring. For `int` they are applied as long as the constants fit into 64 bits. A summand is
+//! never moved across a comparison of machine integers: `x + 1 < y + 1` is not `x < y` if a sum
+//! wraps around.
 
 use crate::number;
 use crate::{BitOp, Sort, Term, TermNode, Terms};
@@ -364,7 +365,8 @@ impl Terms {
         }
     }
 
-    /// Returns `x` if the two are `x / y * y` and `x % y`: no solver finds this by multiplication.
+    /// Returns `x` if the summands are `x / y * y` and `x % y`. Solvers do not find this rule from
+    /// the definition of the product.
     fn divided(&self, product: Term, rest: Term) -> Option<Term> {
         let (TermNode::Mul(a, b), TermNode::Rem(x, y)) = (self.node(product), self.node(rest))
         else {
@@ -374,7 +376,8 @@ impl Terms {
         ((quotient(a) && b == y) || (quotient(b) && a == y)).then_some(x)
     }
 
-    /// Returns a computed constant, or the term itself if the value does not fit into 64 bits.
+    /// Returns the constant with a computed value, or the term of `node` if the value is `None`,
+    /// that is, does not fit into 64 bits.
     fn fold(&mut self, node: TermNode, sort: Sort, value: Option<i64>) -> Term {
         match value {
             Some(value) => self.constant(sort, value),
@@ -660,7 +663,7 @@ mod tests {
                     assert_eq!(terms.add(rest, product), a);
                     assert_eq!(terms.sub(a, product), rest);
                 }
-                // But not for remainders of another division.
+                // The remainder of another division does not complete the product.
                 let other = terms.rem(b, by);
                 let product = terms.mul(quotient, by);
                 assert_ne!(terms.add(product, other), a);

@@ -31,12 +31,14 @@ impl Callbacks for Budget {
     }
 }
 
-/// Limit on the number of variables of a circuit. With their gates they take a few gigabytes.
+/// Limit on the number of variables of a circuit. A circuit of this size takes a few gigabytes.
 pub(crate) const LARGEST: u32 = 16_000_000;
 
+/// A circuit of gates, each encoded as clauses over its inputs and its output.
 pub(crate) struct Circuit {
     sat: batsat::Solver<Budget>,
-    yes: Lit,
+    /// The bit that is always true.
+    true_bit: Lit,
     clause: Vec<Lit>,
 }
 
@@ -50,22 +52,22 @@ impl Circuit {
             deadline,
         };
         let mut sat = batsat::Solver::new(Default::default(), budget);
-        let yes = Lit::new(sat.new_var_default(), true);
+        let true_bit = Lit::new(sat.new_var_default(), true);
         let mut circuit = Circuit {
             sat,
-            yes,
+            true_bit,
             clause: Vec::new(),
         };
-        circuit.clause(&[yes]);
+        circuit.clause(&[true_bit]);
         circuit
     }
 
-    pub fn yes(&self) -> Lit {
-        self.yes
+    pub fn true_bit(&self) -> Lit {
+        self.true_bit
     }
 
-    pub fn no(&self) -> Lit {
-        !self.yes
+    pub fn false_bit(&self) -> Lit {
+        !self.true_bit
     }
 
     /// Whether to stop building the circuit: it is too large, or the deadline has passed.
@@ -93,7 +95,7 @@ impl Circuit {
         }
     }
 
-    /// Returns a bit of the solution just found.
+    /// Returns the value of a bit in the solution of the last call of `solve`.
     pub fn found(&self, bit: Lit) -> bool {
         self.sat.value_lit(bit) == lbool::TRUE
     }
@@ -117,11 +119,11 @@ impl Circuit {
     }
 
     pub fn constant(&self, bit: bool) -> Lit {
-        self.yes.apply_sign(bit)
+        self.true_bit.apply_sign(bit)
     }
 
     fn known(&self, bit: Lit) -> Option<bool> {
-        (bit.var() == self.yes.var()).then_some(bit == self.yes)
+        (bit.var() == self.true_bit.var()).then_some(bit == self.true_bit)
     }
 
     pub fn and(&mut self, a: Lit, b: Lit) -> Lit {
@@ -138,14 +140,14 @@ impl Circuit {
         for &bit in bits {
             match self.known(bit) {
                 Some(true) => {}
-                Some(false) => return self.no(),
-                None if open.contains(&!bit) => return self.no(),
+                Some(false) => return self.false_bit(),
+                None if open.contains(&!bit) => return self.false_bit(),
                 None if open.contains(&bit) => {}
                 None => open.push(bit),
             }
         }
         match open[..] {
-            [] => self.yes,
+            [] => self.true_bit,
             [one] => one,
             _ => {
                 let all = self.gate();
@@ -241,12 +243,12 @@ impl Circuit {
 
     pub fn sub(&mut self, a: &[Lit], b: &[Lit]) -> Word {
         let inverse = invert(b);
-        let yes = self.yes;
-        self.add(a, &inverse, yes).0
+        let true_bit = self.true_bit;
+        self.add(a, &inverse, true_bit).0
     }
 
     pub fn negate(&mut self, a: &[Lit]) -> Word {
-        let zero = vec![self.no(); a.len()];
+        let zero = vec![self.false_bit(); a.len()];
         self.sub(&zero, a)
     }
 
@@ -264,7 +266,7 @@ impl Circuit {
 
     /// `a < b` of natural numbers.
     pub fn less(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
-        let mut less = self.no();
+        let mut less = self.false_bit();
         for (&x, &y) in a.iter().zip(b) {
             less = self.majority(!x, y, less);
         }
@@ -285,17 +287,17 @@ impl Circuit {
     pub fn mul(&mut self, a: &[Lit], b: &[Lit], bits: usize) -> Word {
         // The word with more known bits selects the rows.
         let unknown = |word: &[Lit]| {
-            let yes = self.yes.var();
-            word.iter().filter(|bit| bit.var() != yes).count()
+            let true_bit = self.true_bit.var();
+            word.iter().filter(|bit| bit.var() != true_bit).count()
         };
         let (a, b) = if unknown(a) < unknown(b) {
             (b, a)
         } else {
             (a, b)
         };
-        let mut product = vec![self.no(); bits];
+        let mut product = vec![self.false_bit(); bits];
         for (shift, &chosen) in b.iter().enumerate().take(bits) {
-            if chosen == self.no() {
+            if chosen == self.false_bit() {
                 continue;
             }
             let wide = bits - shift;
@@ -304,9 +306,9 @@ impl Circuit {
                 .take(wide)
                 .map(|&bit| self.and(bit, chosen))
                 .collect();
-            row.resize(wide, self.no());
-            let no = self.no();
-            let (sum, _) = self.add(&product[shift..], &row, no);
+            row.resize(wide, self.false_bit());
+            let false_bit = self.false_bit();
+            let (sum, _) = self.add(&product[shift..], &row, false_bit);
             product.splice(shift.., sum);
         }
         product
@@ -345,8 +347,9 @@ impl Circuit {
         }
     }
 
-    /// Returns quotient and remainder of natural numbers; for a division by zero, these are all
-    /// ones and `a`. If the divisor is known, they are computed by multiplication.
+    /// Returns the quotient and the remainder of natural numbers. For a division by zero, all bits
+    /// of the quotient are ones, and the remainder is `a`. If the divisor is known, a product
+    /// checks them.
     pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         match self.number(b) {
             Some(divisor) if divisor != 0 && self.number(a).is_none() => {
@@ -357,10 +360,10 @@ impl Circuit {
     }
 
     /// Lets the search choose a quotient q and a remainder r with a = q · divisor + r and r <
-    /// divisor. There is exactly one such pair for each a, so this excludes no value of a. Powers
-    /// of two are split off first, because they only shift.
+    /// divisor. There is exactly one such pair for each a, so this excludes no value of a. The
+    /// powers of two in the divisor are split off first, because they only shift.
     fn divide_by_number(&mut self, a: &[Lit], divisor: u64) -> (Word, Word) {
-        let no = self.no();
+        let false_bit = self.false_bit();
         let shift = (divisor.trailing_zeros() as usize).min(a.len());
         let (low, high) = a.split_at(shift);
         let odd = divisor >> divisor.trailing_zeros();
@@ -377,27 +380,27 @@ impl Circuit {
             let width = (quotient.len() + bits + 1).max(high.len());
             let wide = |word: &[Lit]| {
                 let mut word = word.to_vec();
-                word.resize(width, no);
+                word.resize(width, false_bit);
                 word
             };
             let product = self.mul(&quotient, &divisor, width);
-            let (sum, _) = self.add(&product, &wide(&small), no);
+            let (sum, _) = self.add(&product, &wide(&small), false_bit);
             self.require_equal(&sum, &wide(high));
             rest.extend(small);
         }
         // Bits beyond those of `a` are zero.
-        quotient.resize(a.len(), no);
-        rest.resize(a.len(), no);
+        quotient.resize(a.len(), false_bit);
+        rest.resize(a.len(), false_bit);
         (quotient, rest)
     }
 
     /// Divides by restoring division.
     fn divide_by_word(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
-        let no = self.no();
+        let false_bit = self.false_bit();
         let mut divisor = b.to_vec();
-        divisor.push(no);
-        let mut rest = vec![no; a.len()];
-        let mut quotient = vec![no; a.len()];
+        divisor.push(false_bit);
+        let mut rest = vec![false_bit; a.len()];
+        let mut quotient = vec![false_bit; a.len()];
         for at in (0..a.len()).rev() {
             rest.insert(0, a[at]);
             let fits = !self.less(&rest, &divisor);

@@ -22,10 +22,10 @@ pub struct Deadline {
     start: Instant,
     /// The deadline; `None` if there is none.
     end: Option<Arc<AtomicU64>>,
-    /// Set from outside to make the deadline pass at once.
-    told: Option<Arc<AtomicBool>>,
-    /// Until this time, `told` is ignored.
-    deaf_until: Arc<AtomicU64>,
+    /// If this flag is set, the deadline counts as passed.
+    stop_flag: Option<Arc<AtomicBool>>,
+    /// Until this time, the stop flag is ignored.
+    flag_ignored_until: Arc<AtomicU64>,
 }
 
 impl Default for Deadline {
@@ -33,8 +33,8 @@ impl Default for Deadline {
         Deadline {
             start: Instant::now(),
             end: None,
-            told: None,
-            deaf_until: Arc::default(),
+            stop_flag: None,
+            flag_ignored_until: Arc::default(),
         }
     }
 }
@@ -48,20 +48,20 @@ impl Deadline {
         }
     }
 
-    /// Makes the deadline count as passed also when `told` is set.
-    pub fn or_when(self, told: Option<Arc<AtomicBool>>) -> Self {
-        Deadline { told, ..self }
+    /// Returns a deadline that also counts as passed while this flag is set.
+    pub fn or_when(self, stop_flag: Option<Arc<AtomicBool>>) -> Self {
+        Deadline { stop_flag, ..self }
     }
 
     /// Whether the deadline has passed.
     pub fn has_passed(&self) -> bool {
-        self.left() == Some(Duration::ZERO) || self.is_told()
+        self.left() == Some(Duration::ZERO) || self.is_stopped()
     }
 
-    fn is_told(&self) -> bool {
-        let told = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
-        self.told.as_ref().is_some_and(told)
-            && nanoseconds(self.start.elapsed()) >= self.deaf_until.load(Ordering::Relaxed)
+    fn is_stopped(&self) -> bool {
+        let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+        self.stop_flag.as_ref().is_some_and(is_set)
+            && nanoseconds(self.start.elapsed()) >= self.flag_ignored_until.load(Ordering::Relaxed)
     }
 
     /// Returns the time left until the deadline, or `None` if there is no deadline.
@@ -70,10 +70,11 @@ impl Deadline {
         Some(end.saturating_sub(self.start.elapsed()))
     }
 
-    /// Postpones the deadline to at least `time` from now, even if it has passed or `told` is set.
+    /// Postpones the deadline to at least `time` from now, even if it has passed or the stop flag
+    /// is set.
     pub fn put_off(&self, time: Duration) {
         let new = nanoseconds(self.start.elapsed().saturating_add(time));
-        self.deaf_until.fetch_max(new, Ordering::Relaxed);
+        self.flag_ignored_until.fetch_max(new, Ordering::Relaxed);
         if let Some(end) = &self.end {
             end.fetch_max(new, Ordering::Relaxed);
         }
@@ -88,16 +89,16 @@ fn nanoseconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// A postponed deadline still passes, with or without a limit.
+    /// A deadline is postponed only by the given time, whether or not it has a time limit.
     #[test]
-    fn it_is_put_off_for_a_while_only() {
-        let told = Arc::new(AtomicBool::new(true));
+    fn a_postponed_deadline_still_passes() {
+        let stop_flag = Arc::new(AtomicBool::new(true));
         for deadline in [Deadline::default(), Deadline::after(Duration::ZERO)] {
-            let deadline = deadline.or_when(Some(Arc::clone(&told)));
+            let deadline = deadline.or_when(Some(Arc::clone(&stop_flag)));
             assert!(deadline.has_passed());
             deadline.put_off(Duration::from_secs(1000));
             assert!(!deadline.has_passed());
-            let deadline = Deadline::default().or_when(Some(Arc::clone(&told)));
+            let deadline = Deadline::default().or_when(Some(Arc::clone(&stop_flag)));
             deadline.put_off(Duration::ZERO);
             std::thread::sleep(Duration::from_millis(1));
             assert!(deadline.has_passed());

@@ -3,8 +3,8 @@
 //!
 //! It works incrementally. A term becomes a circuit once; a query assumes the outputs of its
 //! constraints and adds nothing else, so nothing must be retracted. Circuits of old queries add no
-//! constraints, but they are still searched. So when they outweigh the circuits of the current
-//! query, all circuits are discarded and rebuilt for that query only.
+//! constraints, but they are still searched. So when the circuits have become four times as large
+//! as those of the first query, all of them are discarded, and the next query builds only its own.
 //!
 //! It is complete for `bool` and machine integers. An `int` is searched in growing widths. The
 //! answer "unsatisfiable" is trusted only if `ranges.rs` shows that the width is enough.
@@ -36,12 +36,13 @@ impl Default for Effort {
     }
 }
 
+/// The widths in which an `int` is searched, in bits.
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
 /// A query with more constraints than this is not a growing path condition. It is decided by a
 /// separate solver, which is then dropped. The decorators (`around/`) pass such a query on
 /// unchanged.
-pub(crate) const MANY: usize = 1 << 12;
+pub(crate) const MOST_INCREMENTAL: usize = 1 << 12;
 
 /// Circuits smaller than this are never discarded.
 const SMALL: u32 = 4096;
@@ -71,10 +72,10 @@ pub struct Embedded {
     statistics: Statistics,
 }
 
+/// A circuit for queries with one width of `int`, or without `int`.
 struct Instance {
     blaster: Blaster,
-    /// The size of the circuit at which the next query checks whether most of the circuit is still
-    /// in use.
+    /// If the circuit is larger than this, in variables, the next query discards it.
     limit: u32,
 }
 
@@ -103,7 +104,8 @@ impl Embedded {
         self.has_int[index]
     }
 
-    /// Searches once, with an `int` of `WIDTHS[width]` bits; `None` for a query without `int`.
+    /// Searches once, with an `int` of `WIDTHS[width]` bits. `width` is `None` for a query without
+    /// `int`.
     fn search(&mut self, terms: &Terms, conjuncts: &[Term], width: Option<usize>) -> Search {
         let int_bits = width.map_or(1, |width| WIDTHS[width]);
         let effort = &self.effort;
@@ -111,7 +113,7 @@ impl Embedded {
             blaster: Blaster::new(int_bits, effort.conflicts, effort.deadline.clone()),
             limit: SMALL,
         };
-        if conjuncts.len() > MANY {
+        if conjuncts.len() > MOST_INCREMENTAL {
             self.statistics.searches += 1;
             let mut blaster = fresh().blaster;
             let answer = blaster.solve_once(terms, conjuncts);
@@ -123,7 +125,8 @@ impl Embedded {
         if let Some(old) = slot
             && (old.blaster.size() > old.limit || old.blaster.is_too_large())
         {
-            // The new circuit contains only this query, and may grow to a few times its size.
+            // The new circuit contains only this query, and may grow to four times the size of this
+            // query.
             *slot = None;
         }
         let is_new = slot.is_none();
@@ -147,10 +150,10 @@ impl Embedded {
             }
             match self.search(terms, conjuncts, Some(width)) {
                 Search::Found(answer) => return answer,
-                Search::Nothing if enough.is_some_and(|enough| enough <= bits) => {
+                Search::NoSolution if enough.is_some_and(|enough| enough <= bits) => {
                     return Answer::Unsat;
                 }
-                Search::Nothing => decided = Some(bits),
+                Search::NoSolution => decided = Some(bits),
                 Search::GivenUp => break,
             }
         }
@@ -171,7 +174,7 @@ impl Embedded {
     }
 }
 
-/// Returns the result of a search. Its solution is checked.
+/// Returns the result of a search. If there is a solution, checks it.
 fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bool>) -> Search {
     match answer {
         None if blaster.is_too_large() => {
@@ -179,7 +182,7 @@ fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bo
             Search::Found(Answer::Unknown(Why::Limit(limit)))
         }
         None => Search::GivenUp,
-        Some(false) => Search::Nothing,
+        Some(false) => Search::NoSolution,
         Some(true) => {
             let variables = terms.variables_of(conjuncts);
             let model = blaster.model(terms, &variables);
@@ -188,9 +191,14 @@ fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bo
     }
 }
 
+/// The result of a search with one width of `int`.
 enum Search {
+    /// A final answer: a checked solution, a defect, or a limit that a greater width does not
+    /// change.
     Found(Answer),
-    Nothing,
+    /// There is no solution within this width.
+    NoSolution,
+    /// The budget was used up.
     GivenUp,
 }
 
@@ -251,7 +259,7 @@ impl Solver for Embedded {
         }
         match self.search(terms, &conjuncts, None) {
             Search::Found(answer) => answer,
-            Search::Nothing => Answer::Unsat,
+            Search::NoSolution => Answer::Unsat,
             Search::GivenUp => self.given_up(),
         }
     }

@@ -1,8 +1,8 @@
 //! A solver in a separate process, used through SMT-LIB: `z3` or `cvc5`, if installed.
 //!
-//! The process is started at the first query and kept. Each query is a scope that is closed again.
-//! A query that takes too long, or an answer that cannot be parsed, ends the process; the next
-//! query starts a new one.
+//! The process is started at the first query and kept. Each query opens a scope in the process,
+//! which is closed after the answer. A query that takes too long, or an answer that cannot be
+//! parsed, ends the process; the next query starts a new one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -59,8 +59,8 @@ pub struct External {
     program: Program,
     patience: Duration,
     deadline: Deadline,
-    conversation: Option<Conversation>,
-    asked: u64,
+    process: Option<SolverProcess>,
+    queries: u64,
 }
 
 impl External {
@@ -71,8 +71,8 @@ impl External {
             program,
             patience,
             deadline: Deadline::default(),
-            conversation: None,
-            asked: 0,
+            process: None,
+            queries: 0,
         }
     }
 
@@ -81,7 +81,7 @@ impl External {
         External { deadline, ..self }
     }
 
-    /// Returns the time at which to give up on a query that starts now.
+    /// Returns the times at which to give up on a query that starts now.
     fn wait(&self) -> Wait {
         Wait {
             until: Instant::now() + self.patience,
@@ -89,23 +89,23 @@ impl External {
         }
     }
 
-    fn start_conversation(&mut self) -> Result<Conversation, Why> {
-        match self.conversation.take() {
+    fn start_process(&mut self) -> Result<SolverProcess, Why> {
+        match self.process.take() {
             _ if self.deadline.has_passed() => Err(Why::Time),
-            Some(conversation) => Ok(conversation),
-            None => Conversation::start(self.program),
+            Some(process) => Ok(process),
+            None => SolverProcess::start(self.program),
         }
     }
 
-    /// Asks for a solution. If `bounded`, it must be one in which every `int` variable fits into 64
-    /// bits.
-    fn ask(
+    /// Sends a query for a solution, and waits for the answer. If `bounded`, every `int` variable
+    /// of the solution must fit into 64 bits.
+    fn query(
         &mut self,
         terms: &Terms,
         constraints: &[Term],
         bounded: bool,
     ) -> Result<ExternalAnswer, Why> {
-        let mut conversation = self.start_conversation()?;
+        let mut process = self.start_process()?;
         let wait = self.wait();
         let variables = terms.variables_of(constraints);
         let mut script = format!("(push 1)\n{}", smtlib::script(terms, constraints));
@@ -117,12 +117,12 @@ impl External {
             }
         }
         script += "(check-sat)\n";
-        conversation.send(script)?;
-        let asked = match conversation.receive(&wait)?.as_str() {
+        process.send(script)?;
+        let result = match process.receive(&wait)?.as_str() {
             "unsat" => ExternalAnswer::Unsat,
             "unknown" => {
-                return self.keep(
-                    conversation,
+                return self.close_scope(
+                    process,
                     Err(Why::Failed(format!(
                         "{} does not know",
                         self.program.name()
@@ -133,11 +133,11 @@ impl External {
             "sat" => {
                 let names: Vec<String> =
                     variables.iter().map(|&v| smtlib::name(terms, v)).collect();
-                conversation.send(format!("(get-value ({}))\n", names.join(" ")))?;
+                process.send(format!("(get-value ({}))\n", names.join(" ")))?;
                 let mut answer = String::new();
                 let mut open = 0;
                 while answer.is_empty() || open > 0 {
-                    let line = conversation.receive(&wait)?;
+                    let line = process.receive(&wait)?;
                     let count = |bracket: char| line.matches(bracket).count() as i64;
                     open += count('(') - count(')');
                     answer += &line;
@@ -145,52 +145,53 @@ impl External {
                 }
                 let sorts: Vec<Sort> = variables.iter().map(|&v| terms.sort(v)).collect();
                 match smtlib::values(&answer, &sorts) {
-                    None => return Err(self.strange(&answer)),
+                    None => return Err(self.unexpected(&answer)),
                     Some(Err(TooLarge)) => ExternalAnswer::TooLarge,
                     Some(Ok(values)) => {
                         ExternalAnswer::Sat(variables.into_iter().zip(values).collect())
                     }
                 }
             }
-            other => return Err(self.strange(other)),
+            other => return Err(self.unexpected(other)),
         };
-        self.keep(conversation, Ok(asked))
+        self.close_scope(process, Ok(result))
     }
 
-    /// Determines whether constraints with quantifiers are contradictory.
-    fn ask_for_all(
+    /// Sends a query with quantifiers, and waits for the answer. Returns `Unsat`, or the reason why
+    /// the process does not refute the query.
+    fn query_for_all(
         &mut self,
         terms: &Terms,
         constraints: &[Term],
         universal: &[(Term, Term)],
     ) -> Result<ExternalAnswer, Why> {
-        let mut conversation = self.start_conversation()?;
+        let mut process = self.start_process()?;
         let wait = self.wait();
         let script = smtlib::quantified(terms, constraints, universal);
-        conversation.send(format!("(push 1)\n{script}(check-sat)\n"))?;
-        let asked = match conversation.receive(&wait)?.as_str() {
+        process.send(format!("(push 1)\n{script}(check-sat)\n"))?;
+        let result = match process.receive(&wait)?.as_str() {
             "unsat" => Ok(ExternalAnswer::Unsat),
             "sat" | "unknown" => Err(Why::Failed(format!(
                 "{} does not refute it",
                 self.program.name()
             ))),
-            other => return Err(self.strange(other)),
+            other => return Err(self.unexpected(other)),
         };
-        self.keep(conversation, asked)
+        self.close_scope(process, result)
     }
 
     /// Closes the scope of a query and keeps the process for the next.
-    fn keep(
+    fn close_scope(
         &mut self,
-        mut conversation: Conversation,
-        asked: Result<ExternalAnswer, Why>,
+        mut process: SolverProcess,
+        result: Result<ExternalAnswer, Why>,
     ) -> Result<ExternalAnswer, Why> {
-        conversation.send("(pop 1)\n".to_owned())?;
-        self.conversation = Some(conversation);
-        asked
+        process.send("(pop 1)\n".to_owned())?;
+        self.process = Some(process);
+        result
     }
 
-    fn strange(&self, answer: &str) -> Why {
+    fn unexpected(&self, answer: &str) -> Why {
         Why::Failed(format!(
             "{} answered `{}`",
             self.program.name(),
@@ -208,13 +209,13 @@ enum ExternalAnswer {
 
 impl Solver for External {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
-        self.asked += 1;
-        let mut asked = self.ask(terms, constraints, false);
-        let unbounded = matches!(asked, Ok(ExternalAnswer::TooLarge));
+        self.queries += 1;
+        let mut result = self.query(terms, constraints, false);
+        let unbounded = matches!(result, Ok(ExternalAnswer::TooLarge));
         if unbounded {
-            asked = self.ask(terms, constraints, true);
+            result = self.query(terms, constraints, true);
         }
-        match asked {
+        match result {
             Err(why) => Answer::Unknown(why),
             Ok(ExternalAnswer::Unsat) if !unbounded => Answer::Unsat,
             Ok(ExternalAnswer::Unsat | ExternalAnswer::TooLarge) => {
@@ -231,8 +232,8 @@ impl Solver for External {
         constraints: &[Term],
         universal: &[(Term, Term)],
     ) -> Answer {
-        self.asked += 1;
-        match self.ask_for_all(terms, constraints, universal) {
+        self.queries += 1;
+        match self.query_for_all(terms, constraints, universal) {
             Ok(ExternalAnswer::Unsat) => Answer::Unsat,
             Ok(_) => Answer::Unknown(Why::Failed("no answer".to_owned())),
             Err(why) => Answer::Unknown(why),
@@ -241,23 +242,23 @@ impl Solver for External {
 
     fn statistics(&self) -> Statistics {
         Statistics {
-            queries: self.asked,
-            external: self.asked,
+            queries: self.queries,
+            external: self.queries,
             ..Statistics::default()
         }
     }
 }
 
 /// Time between two checks of the deadline for all queries.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+const BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 
-/// How long to wait for an answer.
+/// The times at which waiting for an answer ends; the earlier of the two counts.
 struct Wait {
     until: Instant,
     deadline: Deadline,
 }
 
-/// The solvers that run.
+/// The running processes of all solvers.
 static RUNNING: Mutex<Vec<Weak<Mutex<Child>>>> = Mutex::new(Vec::new());
 
 /// Ends all running solvers. Called by a program that exits in the middle of a query; otherwise the
@@ -272,13 +273,13 @@ pub fn stop_all() {
 }
 
 /// A running process. It is killed when this is dropped.
-struct Conversation {
+struct SolverProcess {
     child: Arc<Mutex<Child>>,
     texts: Sender<String>,
     lines: Receiver<String>,
 }
 
-impl Conversation {
+impl SolverProcess {
     fn start(program: Program) -> Result<Self, Why> {
         let name = program.name();
         let failed = |what: String| Why::Failed(format!("{name} could not be started: {what}"));
@@ -304,8 +305,8 @@ impl Conversation {
         let (texts, receiver) = channel::<String>();
         std::thread::spawn(move || {
             for text in receiver {
-                let said = input.write_all(text.as_bytes());
-                if said.and_then(|()| input.flush()).is_err() {
+                let sent = input.write_all(text.as_bytes());
+                if sent.and_then(|()| input.flush()).is_err() {
                     break;
                 }
             }
@@ -315,25 +316,25 @@ impl Conversation {
         running.retain(|child| child.strong_count() > 0);
         running.push(Arc::downgrade(&child));
         drop(running);
-        let mut conversation = Conversation {
+        let mut process = SolverProcess {
             child,
             texts,
             lines,
         };
-        conversation.send("(set-option :produce-models true)\n(set-logic ALL)\n".to_owned())?;
-        Ok(conversation)
+        process.send("(set-option :produce-models true)\n(set-logic ALL)\n".to_owned())?;
+        Ok(process)
     }
 
     /// Sends a text, without waiting until the other side has read it.
     fn send(&mut self, text: String) -> Result<(), Why> {
-        let said = self.texts.send(text);
-        said.map_err(|_| Why::Failed("it does not listen".to_owned()))
+        let sent = self.texts.send(text);
+        sent.map_err(|_| Why::Failed("it does not read its input".to_owned()))
     }
 
     fn receive(&mut self, wait: &Wait) -> Result<String, Why> {
         loop {
             let left = wait.until.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left.min(BETWEEN_LOOKS)) {
+            match self.lines.recv_timeout(left.min(BETWEEN_CHECKS)) {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Why::Failed("it ended without an answer".to_owned()));
@@ -341,7 +342,7 @@ impl Conversation {
                 Err(RecvTimeoutError::Timeout) if wait.deadline.has_passed() => {
                     return Err(Why::Time);
                 }
-                Err(RecvTimeoutError::Timeout) if left <= BETWEEN_LOOKS => {
+                Err(RecvTimeoutError::Timeout) if left <= BETWEEN_CHECKS => {
                     return Err(Why::Limit("its time limit".to_owned()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -350,7 +351,7 @@ impl Conversation {
     }
 }
 
-impl Drop for Conversation {
+impl Drop for SolverProcess {
     fn drop(&mut self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         // The process may have ended already; then there is nothing to kill.

@@ -1,15 +1,16 @@
 //! Makes formulas readable for people.
 //!
-//! A disjunction of path conditions has a disjunct for each path through a program, and most of
-//! them are long descriptions of the same condition. Here a formula becomes a disjunction of a few
+//! A disjunction of path conditions has a disjunct for each path through a program, and most
+//! disjuncts are long descriptions of one condition. Here a formula becomes a disjunction of a few
 //! short *cubes*, or a conjunction of a few short clauses. The result is equivalent to the formula
-//! wherever `given` holds:
+//! wherever the condition `given` holds, which the caller assumes:
 //!
-//! 1. A model of the formula that no cube covers yet assigns a truth value to each atom of the
-//!    formula. These literals together imply the formula.
+//! 1. Take a model of the formula that no cube covers yet. It assigns a truth value to each atom of
+//!    the formula. These literals together imply the formula.
 //! 2. Literals are dropped, the longest first, as long as the remaining ones still imply the
-//!    formula. What remains is a prime implicant (Quine). Comparisons of two numbers are tried
-//!    instead of literals about each: `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
+//!    formula. The remaining literals form a prime implicant (Quine). Comparisons of two numbers
+//!    are tried instead of literals about single numbers: `i == j` for
+//!    `i == 0 && j == 0 || i == 1 && j == 1`.
 //! 3. Literals about a single number are replaced by the widest interval around its value that
 //!    still implies the formula, if that interval covers all of these literals.
 //! 4. When all models are covered, a cube that the other cubes together cover is dropped.
@@ -26,10 +27,10 @@ const MOST_CUBES: usize = 48;
 /// Limit on queries to the solver for one formula.
 const MOST_QUERIES: u32 = 6_000;
 
-/// Limit on the number of numbers that are compared with each other.
+/// If a formula has more numbers than this, comparisons of two numbers are not tried.
 const MOST_ORDERED: usize = 4;
 
-/// The atoms of literals.
+/// The atoms from which literals are made.
 struct Atoms {
     /// The conditions that the formula consists of.
     own: Vec<Term>,
@@ -43,7 +44,7 @@ pub type Cube = Vec<Term>;
 /// A formula as a few short parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readable {
-    /// The cubes. Some cube holds exactly where the formula holds.
+    /// The cubes. Wherever `given` holds, their disjunction is equivalent to the formula.
     pub cubes: Vec<Cube>,
     /// The formula in the syntax of the language, as cubes or as clauses, whichever is shorter.
     pub text: String,
@@ -55,9 +56,10 @@ pub struct Reader<'a> {
     solver: &'a mut dyn Solver,
     /// The condition that may be assumed to hold.
     given: Term,
+    /// Called before each query; if it returns false, the query is not made.
     go_on: &'a mut dyn FnMut() -> bool,
     /// Number of queries that may still be made.
-    left: u32,
+    queries_left: u32,
 }
 
 /// Returns the least and the greatest value of a sort, if they exist.
@@ -95,7 +97,7 @@ impl<'a> Reader<'a> {
             solver,
             given,
             go_on,
-            left: MOST_QUERIES,
+            queries_left: MOST_QUERIES,
         }
     }
 
@@ -126,7 +128,7 @@ impl<'a> Reader<'a> {
     /// assert_eq!(reader.read(all).unwrap().text, "n <= 3 || flag");
     /// ```
     pub fn read(&mut self, formula: Term) -> Option<Readable> {
-        self.left = MOST_QUERIES;
+        self.queries_left = MOST_QUERIES;
         let cubes = self.cubes(formula)?;
         let negated = self.terms.not(formula);
         let weight = |parts: &[Cube]| parts.iter().map(Vec::len).sum::<usize>();
@@ -182,11 +184,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn ask(&mut self, conditions: &[Term]) -> Option<Answer> {
-        if self.left == 0 || !(self.go_on)() {
+    fn query(&mut self, conditions: &[Term]) -> Option<Answer> {
+        if self.queries_left == 0 || !(self.go_on)() {
             return None;
         }
-        self.left -= 1;
+        self.queries_left -= 1;
         let mut all = vec![self.given];
         all.extend(conditions);
         all.retain(|&condition| condition != Term::TRUE);
@@ -195,20 +197,21 @@ impl<'a> Reader<'a> {
 
     /// Whether these conditions certainly contradict each other.
     fn excluded(&mut self, conditions: &[Term]) -> bool {
-        self.ask(conditions) == Some(Answer::Unsat)
+        self.query(conditions) == Some(Answer::Unsat)
     }
 
     /// Returns values for which these conditions hold. The inner option is `None` if there are no
     /// such values, the outer option if this is unknown.
     fn model(&mut self, conditions: &[Term]) -> Option<Option<Model>> {
-        match self.ask(conditions)? {
+        match self.query(conditions)? {
             Answer::Sat(model) => Some(Some(model)),
             Answer::Unsat => Some(None),
             Answer::Unknown(_) => None,
         }
     }
 
-    /// Returns prime implicants whose disjunction is the formula.
+    /// Returns prime implicants whose disjunction is the formula; `None` if the solver does not
+    /// decide a query, or if there are too many of them.
     fn cubes(&mut self, formula: Term) -> Option<Vec<Cube>> {
         let formula = self.terms.simplify(formula);
         let negated = self.terms.not(formula);
@@ -235,17 +238,17 @@ impl<'a> Reader<'a> {
         }
         self.without_covered(&mut cubes);
         for cube in &mut cubes {
-            cube.sort_by_key(|&literal| self.place(literal));
+            cube.sort_by_key(|&literal| self.sort_key(literal));
         }
         cubes.sort_by_key(|cube| {
-            let places: Vec<_> = cube.iter().map(|&literal| self.place(literal)).collect();
-            (cube.len(), places)
+            let keys: Vec<_> = cube.iter().map(|&literal| self.sort_key(literal)).collect();
+            (cube.len(), keys)
         });
         Some(cubes)
     }
 
     /// Returns the sort key of a literal: its first variable, then lower bounds before upper ones.
-    fn place(&self, literal: Term) -> (Option<Term>, String) {
+    fn sort_key(&self, literal: Term) -> (Option<Term>, String) {
         let first = self.terms.variables_of(&[literal]).first().copied();
         let text = self.terms.show(literal);
         // `>=` before `<=`, and both before all other literals about that variable.
@@ -347,7 +350,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Drops literals, from the first on, as long as the remaining ones contradict the negated
-    /// formula. Returns `None` if even all of them do not.
+    /// formula. Returns `None` if the given literals do not contradict it.
     fn shortest(&mut self, mut cube: Cube, negated: Term) -> Option<Cube> {
         let with = |cube: &[Term]| -> Vec<Term> { [cube, &[negated]].concat() };
         if !self.excluded(&with(&cube)) {
@@ -417,9 +420,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns how far a number can move from a value, up or down, such that all values in between
-    /// contradict `around`. Returns `None` if all values of the sort in that direction contradict
-    /// `around`.
+    /// Returns the last value, counting up or down from `from`, such that it and all values before
+    /// it contradict `around`. Returns `None` if all values of the sort in that direction
+    /// contradict `around`.
     fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
         let sort = self.terms.sort(variable);
         let (least, most) = range(sort);

@@ -1,6 +1,7 @@
 //! Terms over `bool`, `int` and machine integers: their construction, simplification, evaluation,
-//! printing and solution. The operations are exactly those of the language (`number.rs` describes
-//! where they had to be made total). This crate does not depend on the notion of a program.
+//! printing and solution. An operation has the meaning that it has in the Mazurka language. Where
+//! the language gives it no result, as in a division by zero, `number.rs` defines one. This crate
+//! does not depend on the notion of a program.
 
 mod around;
 mod aside;

@@ -14,7 +14,7 @@ pub(crate) struct Linear {
     pub constant: i64,
 }
 
-/// Longer sums are not normalised.
+/// Sums of more terms are not normalised.
 const LONGEST: usize = 16;
 
 impl Linear {
@@ -97,7 +97,8 @@ impl Linear {
 }
 
 impl Terms {
-    /// Returns a term that is a number as a linear sum. `of` returns the sums of its parts.
+    /// Returns the linear sum of a term of a numeric sort. `of` returns the sum of a part of the
+    /// term.
     pub(crate) fn linear_of(&self, term: Term, of: impl Fn(Term) -> Linear) -> Linear {
         let sort = self.sort(term);
         let form = match self.node(term) {
@@ -130,7 +131,8 @@ impl Terms {
         }
     }
 
-    /// Returns the positive and the negative multiples of a sum, without its constant.
+    /// Returns the sum of the positive multiples and the sum of the negated negative multiples,
+    /// without the constant; `None` for an empty sum.
     pub(crate) fn both_sides(&mut self, form: &Linear) -> (Option<Term>, Option<Term>) {
         let sort = form.sort;
         let (mut plus, mut minus) = (None, None);

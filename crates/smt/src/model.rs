@@ -72,6 +72,7 @@ impl FromIterator<(Term, i64)> for Model {
 #[derive(Clone, Debug, Default)]
 pub struct Evaluator {
     model: Model,
+    /// The values of the parts that were evaluated; `None` for a value that is too large.
     known: FxHashMap<Term, Option<i128>>,
     stack: Vec<Term>,
 }
@@ -103,7 +104,7 @@ impl Evaluator {
     }
 
     /// Returns the value of a term; a variable without a value in the model is 0. Returns `None` if
-    /// an `int` exceeds 64 bits, or an intermediate result exceeds 128.
+    /// the value exceeds 64 bits, or an intermediate result exceeds 128 bits.
     pub fn eval(&mut self, terms: &Terms, term: Term) -> Option<i64> {
         // An explicit stack, because terms may be deeper than the call stack.
         self.stack.push(term);
@@ -137,8 +138,9 @@ impl Evaluator {
         }
     }
 
-    /// Returns the value of a node whose parts have values. A choice needs only the chosen branch,
-    /// and a conjunction or disjunction that one side decides does not need the other.
+    /// Returns the value of a node whose parts have been evaluated. A value that is too large
+    /// counts only if the node needs it: a choice needs only the chosen branch, and a conjunction
+    /// or disjunction that one side decides does not need the other side.
     fn apply(&self, terms: &Terms, node: TermNode) -> Option<i128> {
         let of = |part| self.look_up(terms, part).expect("parts come first");
         let truth = |truth: bool| Some(i128::from(truth));
@@ -212,7 +214,7 @@ fn unbounded(node: TermNode, a: i128, b: i128) -> Option<i128> {
 
 impl Terms {
     /// Returns the value of a term under a model; a variable without a value in the model is 0.
-    /// Returns `None` if an `int` exceeds 64 bits, or an intermediate result exceeds 128.
+    /// Returns `None` if the value exceeds 64 bits, or an intermediate result exceeds 128 bits.
     pub fn eval(&self, term: Term, model: &Model) -> Option<i64> {
         Evaluator::new(model.clone()).eval(self, term)
     }

@@ -3,12 +3,13 @@
 //! A value of any sort is stored as an `i64`: `bool` as 0 or 1, `u64` as the bits of an `i64`.
 //! Machine integers wrap around; an `int` is mathematical and has no value beyond 64 bits (`None`).
 //! Division rounds towards zero, and the remainder has the sign of the dividend. In the language a
-//! division by zero fails before its value is used, but a term needs a value: **`x / 0` is 0 and `x
-//! % 0` is x**, so that `x == x / y * y + x % y` holds for every `y`.
+//! division by zero fails before its value is used, but a term needs a value: **`x / 0` is 0 and
+//! `x % 0` is x**, so that `x == x / y * y + x % y` holds for every `y`.
 
 use crate::{BitOp, Sort};
 
-/// Returns the value that a sort stores for a result.
+/// Wraps a result to the range of a machine type. Values of `bool` and `int` are returned
+/// unchanged.
 pub(crate) fn wrap(sort: Sort, value: i64) -> i64 {
     match sort {
         Sort::Signed(bits) => value << (64 - bits) >> (64 - bits),
@@ -17,7 +18,8 @@ pub(crate) fn wrap(sort: Sort, value: i64) -> i64 {
     }
 }
 
-/// Returns the smallest and the greatest value of a sort, in its own order.
+/// Returns the smallest and the greatest value of a sort, in its own order; for `int`, which has no
+/// extreme values, those of 64 bits.
 pub(crate) fn extremes(sort: Sort) -> (i64, i64) {
     match sort {
         Sort::Bool => (0, 1),

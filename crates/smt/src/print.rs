@@ -164,7 +164,7 @@ mod tests {
     use crate::{Kind, Sort, Terms};
 
     #[test]
-    fn a_text_is_not_much_longer_than_it_may_be() {
+    fn a_long_text_is_truncated() {
         let mut terms = Terms::default();
         let mut term = terms.variable(Kind::Initial, "x", Sort::Int);
         for _ in 0..60 {

@@ -9,8 +9,9 @@
 //! `x - y <= w` over the free variables and zero, and it has a solution. Then the shortest paths
 //! from a source with an edge of weight 0 to every variable are a solution, too (Bellman and Ford).
 //! In it no two variables are further apart than the sum of all |w|, since a simple path takes
-//! every edge at most once. A `w` is at most one more than the terms next to `x - y`. An `int`
-//! chosen by `if` counts as a free variable of its own, equal to one of its branches.
+//! every edge at most once. |w| is at most one more than the greatest magnitude of the bounded
+//! terms next to `x - y`. An `int` chosen by `if` counts as a free variable of its own, equal to
+//! one of its branches.
 
 use rustc_hash::FxHashMap;
 
@@ -19,6 +20,7 @@ use crate::{Sort, Term, TermNode, Terms};
 /// An `int` as `plus - minus + r`, where `|r|` is at most `rest`.
 #[derive(Clone, Copy, Default)]
 struct LinearForm {
+    /// The free variable that is added, if there is one.
     plus: Option<Term>,
     /// The free variable that is subtracted, if there is one.
     minus: Option<Term>,
@@ -45,7 +47,7 @@ impl LinearForm {
         }
     }
 
-    /// Returns the sum, unless two free variables remain on one side.
+    /// Returns the sum, or `None` if two free variables remain with the same sign.
     fn add(self, other: LinearForm) -> Option<LinearForm> {
         let (mut plus, mut minus) = ([self.plus, other.plus], [self.minus, other.minus]);
         for a in &mut plus {

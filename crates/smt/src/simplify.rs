@@ -3,7 +3,7 @@
 //! First each part is brought into a normal form if that makes it smaller (`x + y - x` is `y`; over
 //! mathematical integers `2 * x < 7` is `x < 4`). Then the literals of a conjunction become
 //! *facts*: truth values of boolean terms, intervals of numbers, values of variables. Facts decide
-//! other parts of the conjunction; these may become new facts. This is repeated until nothing
+//! other parts of the conjunction, which may become new facts. This is repeated until nothing
 //! changes. A disjunction is treated as the negation of a conjunction.
 
 use rustc_hash::FxHashMap;
@@ -75,7 +75,7 @@ fn exact(sort: Sort, value: i64) -> i128 {
 
 /// Returns a mathematical number in the representation of its sort; `None` for an `int` beyond 64
 /// bits.
-fn kept_as(sort: Sort, value: i128) -> Option<i64> {
+fn stored_as(sort: Sort, value: i128) -> Option<i64> {
     match sort {
         Sort::Int => i64::try_from(value).ok(),
         _ => Some(value as i64),
@@ -275,8 +275,9 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns a comparison of `int`s in normal form. `Err`: the comparison is always true or
-    /// always false, as given. `None`: it is no comparison of `int`s, or numbers become too large.
+    /// Returns a comparison of `int`s in normal form. Returns `Err(truth)` if the comparison always
+    /// has this truth value, and `Ok(None)` if the term is not a comparison of numbers or a number
+    /// becomes too large.
     fn compare(&mut self, term: Term) -> Result<Option<Comparison>, bool> {
         let node = self.terms.node(term);
         let (TermNode::Equal(a, b) | TermNode::Less(a, b) | TermNode::AtMost(a, b)) = node else {
@@ -402,7 +403,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns the interval of all values of a number.
+    /// Returns the interval of all values of the sort of a number.
     fn whole(&self, number: Term) -> Range {
         let sort = self.terms.sort(number);
         let (least, greatest) = number::extremes(sort);
@@ -460,10 +461,10 @@ impl<'a> Simplifier<'a> {
             let whole = self.whole(number);
             let range = facts.ranges.entry(number).or_insert(whole);
             let sort = self.terms.sort(number);
-            if value == range.low && kept_as(sort, value + 1).is_some() {
+            if value == range.low && stored_as(sort, value + 1).is_some() {
                 range.low += 1;
             }
-            if value == range.high && kept_as(sort, value - 1).is_some() {
+            if value == range.high && stored_as(sort, value - 1).is_some() {
                 range.high -= 1;
             }
         }
@@ -508,7 +509,7 @@ impl<'a> Simplifier<'a> {
                 .map(|term| (term, self.atom(term)))
                 .collect();
             let facts = self.facts(&literals)?;
-            let kept = self.keep(&facts, &literals);
+            let kept = self.replacements(&facts, &literals);
             for term in &mut list {
                 *term = match kept.get(term) {
                     // New literals are processed in the next round.
@@ -559,7 +560,7 @@ impl<'a> Simplifier<'a> {
             } else if let (TermNode::Variable(_), Some(range)) =
                 (self.terms.node(part), facts.ranges.get(&part))
                 && range.low == range.high
-                && let Some(value) = kept_as(sort, range.low)
+                && let Some(value) = stored_as(sort, range.low)
             {
                 let value = self.terms.constant(sort, value);
                 known.insert(part, value);
@@ -576,7 +577,11 @@ impl<'a> Simplifier<'a> {
 
     /// Returns, for each literal, the literal that replaces it: each end of an interval is stated
     /// once, and implied literals become `true`.
-    fn keep(&mut self, facts: &Facts, literals: &[(Term, Option<Atom>)]) -> FxHashMap<Term, Term> {
+    fn replacements(
+        &mut self,
+        facts: &Facts,
+        literals: &[(Term, Option<Atom>)],
+    ) -> FxHashMap<Term, Term> {
         let mut kept: FxHashMap<Term, Term> = FxHashMap::default();
         // For each number, whether its low end and its high end must still be stated.
         let mut open: FxHashMap<Term, (bool, bool)> = FxHashMap::default();
@@ -589,11 +594,12 @@ impl<'a> Simplifier<'a> {
             let all = whole[&number];
             open.insert(number, (range.low != all.low, range.high != all.high));
         }
-        // First the literals that state an end exactly; an equality states both.
+        // Whether a literal states an end of the interval exactly.
         let exactly = |atom: &Atom, range: Range| {
             !atom.outside
                 && (atom.range.low == range.low, atom.range.high == range.high) != (false, false)
         };
+        // First the literals that state the whole interval.
         for &(literal, atom) in literals {
             let Some(atom) = atom else {
                 kept.insert(literal, literal);
@@ -612,6 +618,7 @@ impl<'a> Simplifier<'a> {
                 }
             }
         }
+        // Then the literals that state one end, or exclude a value inside the interval.
         for &(literal, atom) in literals {
             let Some(atom) = atom else { continue };
             let range = facts.ranges[&atom.number];
@@ -621,21 +628,28 @@ impl<'a> Simplifier<'a> {
             if kept.contains_key(&literal) {
                 continue;
             }
-            let mut says = false;
+            let mut states_end = false;
             if exactly(&atom, range) && range.low != range.high {
                 if still.0 && atom.range.low == range.low {
                     still.0 = false;
-                    says = true;
+                    states_end = true;
                 }
                 if still.1 && atom.range.high == range.high {
                     still.1 = false;
-                    says = true;
+                    states_end = true;
                 }
             }
             let within = atom.outside && range.low < atom.range.low && atom.range.high < range.high;
-            kept.insert(literal, if says || within { literal } else { Term::TRUE });
+            kept.insert(
+                literal,
+                if states_end || within {
+                    literal
+                } else {
+                    Term::TRUE
+                },
+            );
         }
-        // An end that no literal states replaces the first literal about that number.
+        // An end that no literal states is added to the first literal about that number.
         for &(literal, atom) in literals {
             let Some(atom) = atom else { continue };
             let still = std::mem::take(open.get_mut(&atom.number).expect("as before"));
@@ -661,7 +675,7 @@ impl<'a> Simplifier<'a> {
         kept
     }
 
-    /// Returns a comparison of a number with a constant within the values of its sort.
+    /// Returns a comparison of a number with the end of its interval.
     fn end(&mut self, number: Term, value: i128, compare: impl Fn(Term, Term) -> TermNode) -> Term {
         let sort = self.terms.sort(number);
         let value = self.terms.constant(sort, value as i64);
@@ -673,7 +687,7 @@ impl<'a> Simplifier<'a> {
         self.normal(built)
     }
 
-    /// Simplifies a boolean term by the facts within it.
+    /// Simplifies a boolean term by the facts that its own literals state.
     fn condition(&mut self, term: Term, depth: u32) -> Term {
         if depth > DEEPEST || self.terms.sort(term) != Sort::Bool {
             return term;

@@ -18,8 +18,9 @@ pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
     text
 }
 
-/// Writes a script with conditions that hold for all values of a variable. Parts that depend on
-/// such a variable are defined under its quantifier.
+/// Returns a script like `script`, with quantified conditions. An element of `universal` is a
+/// variable, and a condition that must hold for all values of this variable. Parts that depend on
+/// the variable are defined under its quantifier.
 pub(crate) fn quantified(
     terms: &Terms,
     constraints: &[Term],
@@ -119,7 +120,7 @@ fn constant(sort: Sort, value: i64) -> String {
 fn body(terms: &Terms, node: TermNode) -> String {
     let of = |part| name(terms, part);
     let sort = node.parts().next().map(|part| terms.sort(part));
-    // By sort: mathematical, signed, unsigned.
+    // `names`: the operator for `int` and `bool`, for signed numbers, and for unsigned ones.
     let by_sort = |names: [&'static str; 3]| match sort {
         Some(Sort::Signed(_)) => names[1],
         Some(Sort::Unsigned(_)) => names[2],

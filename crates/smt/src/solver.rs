@@ -21,10 +21,10 @@ pub trait Solver {
     /// Decides the conjunction of `constraints`, each of sort `bool`.
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer;
 
-    /// Decides whether the constraints can hold together with all conditions in `universal`, each
-    /// of which must hold for *all* values of its variable. Only external solvers support
-    /// quantifiers, and only the answer "unsatisfiable" is used, because a model of such a
-    /// condition cannot be checked.
+    /// Decides whether the constraints and all conditions in `universal` can hold together. An
+    /// element of `universal` is a variable, and a condition that must hold for *all* values of
+    /// this variable. Only external solvers support quantifiers. They return `Unsat` or `Unknown`,
+    /// because a model of a quantified condition cannot be checked.
     fn refute(
         &mut self,
         _terms: &mut Terms,
@@ -105,8 +105,8 @@ impl std::ops::AddAssign for Statistics {
 }
 
 impl Statistics {
-    /// Returns the sum of both, without the queries of the inner solver, which are part of the
-    /// outer ones.
+    /// Returns the sum of both, except that only the queries of `self` count: each query of the
+    /// inner solver is part of one of them.
     pub(crate) fn and_inner(self, inner: Statistics) -> Statistics {
         Statistics {
             queries: self.queries,

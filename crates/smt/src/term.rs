@@ -51,7 +51,8 @@ impl Sort {
     }
 }
 
-/// A term of some [`Terms`]. Two terms are equal if and only if they were built in the same way.
+/// A term of some [`Terms`]. Two terms are equal if and only if they have the same operator and the
+/// same parts.
 ///
 /// A small constant is stored in the handle itself, so that computing with constants needs no
 /// table. All other terms have an index, in the order in which they were built: the parts of a term

@@ -29,7 +29,7 @@ impl Terms {
         parts
     }
 
-    /// Returns a variable's name and kind.
+    /// Returns the variable that a term represents; `None` if the term is not a variable.
     pub fn variable_of(&self, term: Term) -> Option<&crate::Variable> {
         match self.node(term) {
             TermNode::Variable(number) => Some(&self.variables()[number as usize]),
@@ -66,7 +66,7 @@ impl Terms {
         done.get(&term).copied().unwrap_or(term)
     }
 
-    /// Returns a term with the same operator and other parts.
+    /// Returns the term in which `of(p)` replaces each part p.
     pub(crate) fn rebuild(&mut self, term: Term, of: impl Fn(Term) -> Term) -> Term {
         let node = self.node(term);
         if node.parts().all(|part| of(part) == part) {

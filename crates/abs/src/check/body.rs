@@ -168,7 +168,8 @@ impl Checker<'_> {
         slot
     }
 
-    /// Declares a variable, and reports one with the same name in scope. Returns its slot.
+    /// Declares a variable, and returns its slot. If a variable with the same name is in scope,
+    /// reports a mistake.
     pub(super) fn declare_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
         let taken = self
             .body()
@@ -188,8 +189,8 @@ impl Checker<'_> {
         self.shadow_local(name, ty)
     }
 
-    /// Finds a variable by name, also a variable that is declared outside of the current anonymous
-    /// function: it is then captured.
+    /// Finds a variable by name. If the variable is declared outside of the current anonymous
+    /// function, the function captures it.
     pub(super) fn local(&mut self, name: &str) -> Option<(u32, LocalTy)> {
         self.local_in(self.bodies.len().checked_sub(1)?, name)
     }
@@ -223,8 +224,8 @@ impl Checker<'_> {
         Some((slot, ty))
     }
 
-    /// Forgets what is known about variables, for example that one is not `null`. Used where other
-    /// code may have changed the variables.
+    /// Forgets which variables have awaited futures and which are not `null`. Used where other code
+    /// may have changed the variables.
     pub(super) fn forget_known(&mut self) {
         self.body().claimed.clear();
         self.body().nonnull.clear();

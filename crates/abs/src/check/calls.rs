@@ -41,7 +41,8 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// Checks arguments against parameters. Their values remain on the stack.
+    /// Compiles arguments, and checks them against parameters. The values of the arguments remain
+    /// on the stack.
     pub(super) fn arguments(
         &mut self,
         what: &str,
@@ -128,7 +129,7 @@ impl<'a> Checker<'a> {
     pub(super) fn call(&mut self, applied: Applied<'a>, wanted: Option<&Ty>) -> Ty {
         let Applied { name, args, span } = applied;
         if let Some((slot, LocalTy::Function(at))) = self.local(&name.text) {
-            return self.call_taken(slot, at, args, span);
+            return self.call_parameter(slot, at, args, span);
         }
         if let Some(number) = self.current
             && self.partial_here(name) == Some(number)
@@ -145,7 +146,7 @@ impl<'a> Checker<'a> {
             }
             return self.no_function(name, args);
         };
-        if self.tells_time(number) {
+        if self.reads_time(number) {
             if self.ignore_time {
                 let message = format!("`{}` has no value with `--ignore-time`", name.text);
                 let mistake = Diagnostic::new("A0309", span, message)
@@ -215,7 +216,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a call of a function that is a parameter of the enclosing partial function.
-    fn call_taken(&mut self, slot: u32, at: usize, args: &'a [Expr], span: Span) -> Ty {
+    fn call_parameter(&mut self, slot: u32, at: usize, args: &'a [Expr], span: Span) -> Ty {
         let (parameters, result) = match self.function_types[at].clone() {
             Some(known) => known,
             None => {
@@ -287,7 +288,8 @@ impl<'a> Checker<'a> {
                     (parameters, result.with(&types))
                 })
             } else {
-                // The enclosing partial function has got this function as an argument.
+                // The called partial function is not compiled yet, so the types of its function
+                // parameters are not known.
                 None
             };
             if let (Some(ty), Some(wanted)) = (ty, wanted) {
@@ -354,7 +356,7 @@ impl<'a> Checker<'a> {
                     self.no_function(name, &[]);
                     return None;
                 };
-                self.out.times.read |= self.tells_time(number);
+                self.out.times.read |= self.reads_time(number);
                 let function = &self.functions[number as usize];
                 let (generics, result) = (function.generics.len(), function.result.clone());
                 let parameters: Vec<Ty> = function

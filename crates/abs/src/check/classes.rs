@@ -1,6 +1,6 @@
 //! Checks and compiles classes (their init blocks, recovery blocks and methods) and the main block.
-//! Each block and each method is a body of its own (`body.rs`); the compiled class says where they
-//! start.
+//! Each block and each method is a body of its own (`body.rs`); the compiled class records where
+//! they start.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -135,8 +135,8 @@ impl Checker<'_> {
         self.out.classes.push(info);
     }
 
-    /// Whether the recovery block handles a false `assert` on purpose: its first branch that
-    /// matches the exception names it, and is not `_`.
+    /// Whether the recovery block handles a false `assert` on purpose: the first of its branches
+    /// that matches the exception names the exception, and is neither `_` nor a variable.
     fn recovers_assertions(&self, tree: &ast::Class, module: usize) -> bool {
         let assertion = self.constructor_named("AssertionFailException");
         let constructor = |(pattern, _): &(Pattern, Stmt)| match &pattern.kind {

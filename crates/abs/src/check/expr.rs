@@ -275,8 +275,8 @@ impl<'a> Checker<'a> {
     fn binary(&mut self, operator: Binary, left: &'a Expr, right: &'a Expr, span: Span) -> Ty {
         match operator {
             Binary::And | Binary::Or | Binary::Implies => {
-                // The right operand is evaluated only if needed: `a && b` is compiled as `if a then
-                // b else False`.
+                // The right operand is evaluated only if needed: `a && b` is compiled as
+                // `if a then b else False`.
                 self.expr_as(left, &Ty::BOOL);
                 if operator == Binary::Or {
                     self.emit(Op::Unary(Unary::Not), span);

@@ -88,8 +88,9 @@ struct FunctionDef<'a> {
     generics: Vec<String>,
     parameters: Vec<(String, Ty)>,
     result: Ty,
-    /// Whether its result is annotated with `Nonnull`, and the same for each parameter.
+    /// Whether its result is annotated with `Nonnull`.
     nonnull: bool,
+    /// For each parameter, whether it is annotated with `Nonnull`.
     nonnull_parameters: Vec<bool>,
     /// For a partial function: the functions that it takes, each with its name, and its type if the
     /// body determines it.
@@ -139,6 +140,7 @@ struct Scope {
     name: String,
     /// For each short name that is declared here or imported, its full name.
     visible: FxHashMap<String, String>,
+    /// For each short name that the module exports, its full name.
     exports: FxHashMap<String, String>,
     /// The short names that could mean two declarations, with the full names of both.
     ambiguous: FxHashMap<String, [String; 2]>,
@@ -175,9 +177,9 @@ struct BodyCode {
     /// Whether statements may wait.
     may_wait: bool,
     block: Block,
-    /// Whether it is an atomic method, which must not wait; and whether it is a read-only method,
-    /// which must not assign fields.
+    /// Whether it is an atomic method, which must not wait.
     atomic: bool,
+    /// Whether it is a read-only method, which must not assign fields.
     readonly: bool,
     /// The slot of the deadline for the calls of the current statement, if it has one.
     deadline: Option<u32>,
@@ -220,9 +222,9 @@ enum LocalTy {
     Function(usize),
 }
 
-/// The checker: the declarations of all modules, the bodies that are being compiled (an anonymous
-/// function inside another body), and the output. Modules, classes and other declarations are known
-/// by their indices.
+/// The checker: the declarations of all modules, the bodies that are being compiled (several if an
+/// anonymous function is inside another body), and the output. Modules, classes and other
+/// declarations are identified by their indices.
 struct Checker<'a> {
     modules: &'a [Module],
     scopes: Vec<Scope>,
@@ -250,7 +252,7 @@ struct Checker<'a> {
     mistakes: Vec<Diagnostic>,
     /// Whether the standard module is being checked.
     standard: bool,
-    /// Whether durations are release points, and there is no clock.
+    /// Whether a duration only releases the cog, and there is no clock.
     ignore_time: bool,
     /// Whether the last method that was called never returns `null`.
     called_nonnull: bool,
@@ -264,6 +266,8 @@ struct Checker<'a> {
 struct Output {
     ops: Vec<Op>,
     spans: Vec<Span>,
+    /// The first instruction after those of the standard module.
+    own: u32,
     handlers: Vec<Handler>,
     constants: Vec<Value>,
     constant_numbers: FxHashMap<(Discriminant<Value>, Value), u32>,
@@ -494,23 +498,15 @@ impl<'a> Checker<'a> {
         }
         self.main(source, main);
         self.out.functions.shrink_to_fit();
-        self.own(own);
-    }
-
-    /// Records where the program's own code starts, after that of the standard module.
-    fn own(&mut self, own: u32) {
-        // All code of the program, including its anonymous functions, comes after the standard
-        // module.
         self.out.ops.shrink_to_fit();
-        self.out.method_numbers.insert(String::new(), own);
+        self.out.own = own;
     }
 
     fn constructor_named(&self, name: &str) -> u32 {
         self.constructor_numbers[&format!("{STANDARD_NAME}.{name}")]
     }
 
-    fn into_code(mut self, source: &str, settings: &Settings) -> Code {
-        let own = self.out.method_numbers.remove("").unwrap_or_default();
+    fn into_code(self, source: &str, settings: &Settings) -> Code {
         let exceptions = Exceptions {
             division_by_zero: self.constructor_named("DivisionByZeroException"),
             assertion_failed: self.constructor_named("AssertionFailException"),
@@ -556,7 +552,7 @@ impl<'a> Checker<'a> {
             constructors,
             ops: self.out.ops,
             spans: self.out.spans,
-            own,
+            own: self.out.own,
             handlers: self.out.handlers,
             constants: self.out.constants,
             functions: self.out.functions,
@@ -567,7 +563,7 @@ impl<'a> Checker<'a> {
             timed: false,
             unit: self.out.times.unit(),
             off_grid: self.out.times.off_grid(),
-            asks_time: self.out.times.read,
+            reads_time: self.out.times.read,
             guarded: false,
             may_loop: true,
             observed: settings.observed.clone(),
@@ -575,7 +571,7 @@ impl<'a> Checker<'a> {
             exceptions,
             fairness: Fairness::Weak,
         };
-        liveness::clear_dead(&mut code);
+        liveness::find_dead_slots(&mut code);
         effects::analyse(&mut code);
         code
     }
@@ -689,7 +685,6 @@ impl<'a> Checker<'a> {
     fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
         let (parameters, result) = ty?;
         let open = |checker: &Self, ty: &Ty| match checker.unknowns.deep(ty) {
-            // A type that the body does not determine may be any type.
             ty if has_unknown(&ty) => Ty::Wrong,
             ty => ty,
         };

@@ -55,8 +55,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the names that a clause takes from the module that it names, each as a short and as
-    /// a full name.
+    /// Returns the names that a clause imports or re-exports from another module, each as a short
+    /// and as a full name.
     fn taken(&self, clause: &Clause) -> Vec<(String, String)> {
         let home = clause.from.as_ref();
         let Some(home) = home.and_then(|from| self.module_named(&from.text)) else {
@@ -73,8 +73,8 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// Makes the names that an import clause takes visible in a module. Returns whether a name is
-    /// new.
+    /// Makes the names of an import clause visible in a module. Returns whether a name was not
+    /// visible before.
     fn import(&mut self, module: usize, clause: &Clause) -> bool {
         let from_standard = clause
             .from
@@ -116,8 +116,9 @@ impl Checker<'_> {
         changed
     }
 
-    /// Re-exports imported names: those of `export … from M`, and an imported name in `export X`,
-    /// about which the ABS suite only warns. Returns whether a name is new.
+    /// Re-exports imported names: the names of `export … from M`, and imported names in `export X`.
+    /// The ABS suite accepts the latter with a warning. Returns whether a name was not exported
+    /// before.
     fn re_export(&mut self, module: usize, clause: &Clause) -> bool {
         let mut changed = false;
         let scope = &mut self.scopes[module];

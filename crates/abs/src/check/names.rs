@@ -59,7 +59,8 @@ impl Checker<'_> {
         self.bodies.last().map_or(0, |body| body.module)
     }
 
-    /// Reports an unknown name: the name of an excluded feature, or a typo.
+    /// Reports an unknown name: an ambiguous name, a name from an excluded part of ABS, or a name
+    /// that is not declared.
     pub(super) fn unknown<'n>(
         &mut self,
         code: &'static str,

@@ -116,7 +116,7 @@ impl Checker<'_> {
             matches!(result, Ty::Made(known, _) if *known == head)
         };
         let all = (0..self.constructors.len()).filter(made);
-        let taken: Vec<u32> = patterns.filter_map(|p| self.takes_all_of(p)).collect();
+        let taken: Vec<u32> = patterns.filter_map(|p| self.matches_all_of(p)).collect();
         let mut count = 0;
         for constructor in all {
             if !taken.contains(&(constructor as u32)) {
@@ -131,23 +131,23 @@ impl Checker<'_> {
     }
 
     /// Returns the constructor whose values a pattern covers completely, if there is one.
-    fn takes_all_of(&self, pattern: &Pattern) -> Option<u32> {
+    fn matches_all_of(&self, pattern: &Pattern) -> Option<u32> {
         let PatternKind::Construct(name, parts) = &pattern.kind else {
             return None;
         };
         let number = self.find(&self.constructor_numbers, self.module_here(), &name.text);
         number
             .copied()
-            .filter(|_| parts.iter().all(|part| self.takes_all(part)))
+            .filter(|_| parts.iter().all(|part| self.matches_all(part)))
     }
 
     /// Whether a pattern matches every value. The name of a variable that already has a value does
     /// not: it matches only this value.
-    fn takes_all(&self, pattern: &Pattern) -> bool {
+    fn matches_all(&self, pattern: &Pattern) -> bool {
         match &pattern.kind {
             PatternKind::Any => true,
             PatternKind::Variable(name) => !self.is_bound(&name.text),
-            PatternKind::Construct(..) => self.takes_all_of(pattern).is_some_and(|number| {
+            PatternKind::Construct(..) => self.matches_all_of(pattern).is_some_and(|number| {
                 let data = &self.constructors[number as usize].result;
                 let made = self.constructors.iter();
                 let made = made.filter(|constructor| constructor.result == *data);
@@ -160,10 +160,10 @@ impl Checker<'_> {
     /// Returns the exceptions that the branches of a `catch` match.
     pub(super) fn caught(&self, branches: &[(Pattern, Stmt)]) -> Caught {
         let patterns = || branches.iter().map(|(pattern, _)| pattern);
-        if patterns().any(|pattern| self.takes_all(pattern)) {
+        if patterns().any(|pattern| self.matches_all(pattern)) {
             Caught::All
         } else {
-            Caught::These(patterns().filter_map(|p| self.takes_all_of(p)).collect())
+            Caught::These(patterns().filter_map(|p| self.matches_all_of(p)).collect())
         }
     }
 

@@ -11,7 +11,7 @@ use crate::types::{Head, Ty};
 /// The rules that a variable or a field must obey.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
-    /// Whether it is assigned only where it is declared.
+    /// Whether only its declaration may assign it; for a field, also the init block.
     pub fixed: bool,
     /// Whether it is never `null`.
     pub nonnull: bool,

@@ -12,10 +12,10 @@
 //!
 //! The steps of the run are also possible, in the same order, with the rounded times. If two times
 //! have become equal, the tasks that they wake are ready at the same time, and the order of the run
-//! is one of those explored. If the clock still advances, no other task has become ready before,
-//! because a later wake-up of the run is not rounded to an earlier time. The clock that the ABS
-//! manual describes advances to the end of some interval, so all its times are multiples of the
-//! unit as well.
+//! is one of those explored. If the two rounded times differ, the clock can advance from one to the
+//! other: no other task becomes ready in between, because every wake-up that is later in the run is
+//! rounded to a time that is not earlier. The clock that the ABS manual describes advances to the
+//! end of some interval, so all its times are multiples of the unit as well.
 //!
 //! If the program calls `now()` or `deadline()`, or computes a bound as a rational number, times
 //! between the multiples of the unit may matter. The verdict then says that not all times were
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether the program calls a function of the standard module that reads the time.
-    pub(super) fn tells_time(&self, function: u32) -> bool {
+    pub(super) fn reads_time(&self, function: u32) -> bool {
         let function = &self.functions[function as usize];
         let clock = ["now", "currentms", "deadline", "lowlevelDeadline"];
         function.module == 0 && !self.standard && clock.contains(&function.name.as_str())

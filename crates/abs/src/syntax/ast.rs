@@ -19,7 +19,7 @@ pub(crate) struct Name {
 pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
 
 impl Annotations {
-    /// Whether one of them is just this word, such as `Atomic`, without a label.
+    /// Whether an annotation without a label is this word, such as `Atomic`.
     pub fn has(&self, word: &str) -> bool {
         self.0.iter().any(|(label, expr)| {
             label.is_none()
@@ -169,7 +169,7 @@ pub(crate) struct Stmt {
     pub deadline: Option<Expr>,
 }
 
-/// A part of what an `await` waits for: a future (`f?`), a condition, or a duration.
+/// A part of the guard of an `await`: a future (`f?`), a condition, or a duration.
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Claim(Expr),
@@ -278,6 +278,7 @@ pub(crate) struct Signature {
     pub readonly: bool,
 }
 
+/// An interface: the heads of its methods, and the interfaces that it extends.
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     pub name: Name,
@@ -304,6 +305,7 @@ pub(crate) struct Method {
     pub end: Span,
 }
 
+/// A class. Its parameters become the first fields of its objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub name: Name,
@@ -339,6 +341,7 @@ pub(crate) struct Clause {
     pub from: Option<Name>,
 }
 
+/// A module.
 #[derive(Clone, Debug)]
 pub(crate) struct Module {
     pub name: Name,

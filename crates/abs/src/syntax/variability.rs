@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 
 use super::ast::{Clause, Data, Expr, Field, Item, Method, Name, Signature, Type};
 
-/// A set of methods: written out, or those of a trait.
+/// A set of methods: written out, or the methods of a trait.
 #[derive(Clone, Debug)]
 pub(crate) enum Methods {
     Written(Vec<Method>),
@@ -74,9 +74,9 @@ pub(crate) struct Delta {
     pub modifiers: Vec<Modifier>,
     /// Whether it is in curly brackets, as in older versions of ABS.
     pub old: bool,
-    /// The module that contains such an old delta.
+    /// For a delta in curly brackets: the module that contains it.
     pub within: Option<Name>,
-    /// The reports on excluded features that the delta uses.
+    /// The reports on parts of ABS that the delta uses and that Mazurka does not explore.
     pub left_out: Vec<Diagnostic>,
 }
 
@@ -122,9 +122,9 @@ pub(crate) struct ProductLine {
     pub clauses: Vec<DeltaClause>,
 }
 
-/// The features of a product: a list, those of another product, or a combination of two sets.
-/// `Both` (`&&`) has the features that are in both sets, `Either` (`||`) those in at least one of
-/// them, and `Without` (`-`) those of the first that are not in the second.
+/// The features of a product: a list of features, the features of another product, or a combination
+/// of two sets. `Both` (`&&`) is the intersection of the sets, `Either` (`||`) their union, and
+/// `Without` (`-`) the first set without the second.
 #[derive(Clone, Debug)]
 pub(crate) enum ProductExpr {
     Features(Vec<Feature>),
@@ -187,9 +187,12 @@ pub(crate) enum Constraint {
 /// A group of features, and how many of them a product has.
 #[derive(Clone, Debug)]
 pub(crate) struct FeatureGroup {
+    /// The least number of members that a product with the group has.
     pub least: BigInt,
+    /// The greatest number of members; `None` for no limit.
     pub most: Option<BigInt>,
-    /// Whether all of them are required, except the optional ones.
+    /// Whether all members are required, except the optional ones. If so, `least` and `most` do not
+    /// count.
     pub all: bool,
     /// The features, and whether each is optional.
     pub members: Vec<(bool, FeatureNode)>,
@@ -208,8 +211,9 @@ pub(crate) struct FeatureNode {
 /// The declarations of a model outside of its modules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variability {
-    /// The feature model: features that every product has, and extensions of these.
+    /// The features that every product has, with the features below them.
     pub roots: Vec<FeatureNode>,
+    /// Extensions of features that are declared elsewhere in the feature model.
     pub extensions: Vec<FeatureNode>,
     pub deltas: Vec<Delta>,
     pub line: Option<ProductLine>,

@@ -63,7 +63,7 @@ impl Observer<Machine> for Traces {
     }
 }
 
-fn on(_: &mazurka_explore::Progress) -> ControlFlow<mazurka_core::Bound> {
+fn go_on(_: &mazurka_explore::Progress) -> ControlFlow<mazurka_core::Bound> {
     ControlFlow::Continue(())
 }
 
@@ -80,12 +80,12 @@ fn permute(program: &mut Machine, schedule: &Schedule, complete: bool) -> (Permu
         goal: Goal::Everything,
     };
     let mut traces = Traces::default();
-    let permuted = search.run(program, &mut on, &mut traces);
+    let permuted = search.run(program, &mut go_on, &mut traces);
     (permuted, traces)
 }
 
-/// Compares the permutations of runs of a program with brute force. Returns the numbers of paths
-/// and of traces, or `None` if there are too many.
+/// Compares the permutations of runs of a program with brute force. Returns the number of paths and
+/// the number of traces, or `None` if there are too many runs.
 fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
     let mut program = Machine::labelled(code, 1_000_000);
     let naive = Search {
@@ -98,7 +98,7 @@ fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
         goal: Goal::Everything,
     };
     let mut classes = Classes::default();
-    let found = naive.run(&mut program, &mut on, &mut classes);
+    let found = naive.run(&mut program, &mut go_on, &mut classes);
     if !found.bounds.is_empty() {
         return None;
     }
@@ -169,7 +169,8 @@ fn permutations_of_the_corpus() {
     }
 }
 
-/// A guard is only open or closed, which is not a branch; a choice is a branch.
+/// A guard can only be open or closed, so a step that waits for a guard has no branch. A step with
+/// an `if` has one.
 #[test]
 fn guards_are_no_branches() {
     let source = "module M;

@@ -146,7 +146,7 @@ fn functions_that_take_functions() {
 }
 
 #[test]
-fn patterns_compare_what_is_bound() {
+fn patterns_compare_with_bound_variables() {
     shows(
         "Int x = 2; Pair<Int, Int> p = Pair(2, 5); switch (p) { Pair(x, y) => println(toString(y)); _ => println(\"no\"); }",
         "5\n",
@@ -369,7 +369,7 @@ fn modules_pass_on_what_they_import() {
 }
 
 #[test]
-fn only_what_is_imported_from_the_standard_module_is_seen() {
+fn only_imported_names_of_the_standard_module_are_visible() {
     let source = "module A; import Unit from ABS.StdLib; { println(\"a\"); }";
     let mistakes = load(source, &Settings::default()).unwrap_err();
     assert_eq!(mistakes[0].code, "A0235");
@@ -486,7 +486,7 @@ const STANDARD: &str =
     KeyboardInterruptException ObjectDeadException";
 
 #[test]
-fn every_name_of_the_standard_library_is_there_or_refused() {
+fn every_name_of_the_standard_library_exists_or_is_refused() {
     for name in STANDARD.split_whitespace() {
         let source = format!("module M; import {name} from ABS.StdLib; {{ skip; }}");
         let loaded = load(&source, &Settings::default());
@@ -533,7 +533,7 @@ fn endless_work_is_given_up() {
 }
 
 #[test]
-fn time_is_ignored_if_so_asked() {
+fn time_can_be_ignored() {
     let source = "module M; class C { Unit run() { duration(1, 2); await duration(1, 1); println(\"done\"); } } { new C(); }";
     let settings = Settings {
         ignore_time: true,

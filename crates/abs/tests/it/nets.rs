@@ -16,7 +16,7 @@ const MOST_EXECUTIONS: u64 = 5_000;
 
 /// The results of complete runs.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct ShownRuns {
+struct RunResults {
     runs: u64,
     traces: BTreeSet<Fingerprint>,
     deadlocks: BTreeSet<Fingerprint>,
@@ -27,7 +27,7 @@ struct ShownRuns {
     finals: BTreeSet<Fingerprint>,
 }
 
-impl ShownRuns {
+impl RunResults {
     fn add(&mut self, program: &Machine) {
         let mut hasher = TraceHasher::new();
         for (at, event) in program.events().iter().enumerate() {
@@ -49,14 +49,14 @@ impl ShownRuns {
     }
 }
 
-impl Observer<Machine> for ShownRuns {
+impl Observer<Machine> for RunResults {
     fn complete(&mut self, program: &Machine) {
         self.add(program);
     }
 }
 
 /// Returns the results of brute force, or `None` if there are too many runs.
-fn truth(program: &mut Machine) -> Option<ShownRuns> {
+fn truth(program: &mut Machine) -> Option<RunResults> {
     let naive = Search {
         algorithm: Algorithm::Naive,
         limits: Limits {
@@ -66,7 +66,7 @@ fn truth(program: &mut Machine) -> Option<ShownRuns> {
         },
         goal: Goal::Everything,
     };
-    let mut shown = ShownRuns::default();
+    let mut shown = RunResults::default();
     let found = naive.run(program, &mut |_| ControlFlow::Continue(()), &mut shown);
     program.back_to(0);
     found.bounds.is_empty().then_some(shown)
@@ -87,8 +87,8 @@ fn net_of(program: &mut Machine, kind: NetKind, seed: u64) -> Unfolding {
 
 /// Runs the executions that a net represents and returns their results. Executions of a stateful
 /// net may be cut; such executions have no results.
-fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> ShownRuns {
-    let mut shown = ShownRuns::default();
+fn represented(what: &str, program: &mut Machine, net: &mut Unfolding) -> RunResults {
+    let mut shown = RunResults::default();
     for schedule in net.executions(100_000).expect("a small net") {
         program.back_to(0);
         for step in &schedule.0 {
@@ -109,7 +109,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     let mut program = for_nets(source, set);
     let truth = truth(&mut program)?;
     if program.has_net().is_err() {
-        // An object dies, which every net must notice.
+        // An object dies in some run, and the machine of every net must detect this.
         for &kind in NetKind::ALL {
             let mut dies = for_nets(source, set);
             net_of(&mut dies, kind, 1);
@@ -117,7 +117,7 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
         }
         return None;
     }
-    // Explorers distinguish the objects of a cog, and nets in some programs do not.
+    // An explorer distinguishes the objects of a cog. In some programs a net does not.
     let mut explored = Machine::new(code(source, set), 1_000_000);
     let explored = self::truth(&mut explored)?;
     assert_eq!(explored.finals, truth.finals, "{what}");
@@ -165,7 +165,8 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     Some((truth.traces.len(), tests))
 }
 
-/// Returns the program with `random`, and with objects created in their cog while others wait.
+/// Returns a variant of a program: it calls `random` instead of printing a field, and classes with
+/// a helper create a new helper in their cog instead of suspending.
 fn varied(source: &str) -> String {
     let classes = source.split_inclusive("\n}\n").map(|class| {
         let class = class.replace("println(toString(f0));", "f0 = random(2);");

@@ -1,7 +1,8 @@
 //! Tests random actor programs: every engine must find what brute force finds.
 //!
-//! A few hundred programs run with the other tests. For more: `MAZURKA_PROGRAMS=10000 cargo test
-//! --release -p mazurka-abs --test it random::`; `MAZURKA_SEED` sets the first seed.
+//! A few hundred programs run with the other tests. For more:
+//! `MAZURKA_PROGRAMS=10000 cargo test --release -p mazurka-abs --test it random::`; `MAZURKA_SEED`
+//! sets the first seed.
 
 use std::fmt::Write;
 
@@ -228,11 +229,11 @@ fn timed_program_of(seed: u64, timed: bool) -> String {
 }
 
 /// Returns a number from the environment, or a default.
-pub fn number(name: &str, otherwise: u64) -> u64 {
+pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
         .ok()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
+        .unwrap_or(default)
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn an_exception_kills_the_object_of_its_task_and_no_other() {
 }
 
 #[test]
-fn what_a_recovery_block_throws_is_lost() {
+fn exceptions_of_a_recovery_block_are_lost() {
     let source = |recovery: &str| {
         format!(
             "module A; exception E1; exception E2; interface I {{ Unit m(); }}
@@ -205,7 +205,8 @@ fn die_kills_the_object_whose_method_has_it() {
     assert_eq!(bound(&called, "C1").as_deref(), Some("dead"));
     assert_eq!(bound(&called, "D2"), None);
     assert_eq!(found(&called).seen.observed.len(), 1);
-    // Called from the main block, and in a race with a task that may come before or after it.
+    // A call of `k` from the main block always kills the object before the tasks run. A task that
+    // calls `k` may come before or after the task that runs `ok`.
     let from_main = source("c!ok(); c!ok(); try c.k(); catch E1 => println(\"main\"); suspend;");
     assert_eq!(bound(&from_main, "C1").as_deref(), Some("dead"));
     assert_eq!(found(&from_main).seen.observed.len(), 1);
@@ -266,7 +267,8 @@ fn large_quotients_and_shared_parts_do_not_take_for_ever() {
         shown.len()
     );
     assert_eq!(found(&field).seen.observed.len(), 2);
-    // The same with an object in the parts, all of which are searched for it.
+    // The same value with an object inside: the search for objects must examine each shared part
+    // once.
     let with_objects = "module A; interface I { Unit m(); } data N = Z(I i) | S(N, N);
         def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
         class C implements I { N z = Z(null); Unit m() { I i = new C(); z = p(Z(i), 50); } }
@@ -358,7 +360,7 @@ fn random_needs_a_positive_number() {
 }
 
 #[test]
-fn blocks_that_cannot_wait_are_called_by_their_names() {
+fn messages_name_the_block_that_cannot_wait() {
     let last = |statement: &str| {
         mistake(&format!(
             "module A; interface I {{ Int m(); }}
@@ -382,8 +384,8 @@ fn blocks_that_cannot_wait_are_called_by_their_names() {
 }
 
 #[test]
-fn an_export_of_what_is_imported_passes_it_on() {
-    // The frontend of the suite warns (NO_IMPLICIT_NAME_REEXPORT), and exports it.
+fn an_export_of_an_imported_name_re_exports_it() {
+    // The frontend of the ABS suite warns (NO_IMPLICIT_NAME_REEXPORT), and exports the name.
     let source = "module C; import fc from A; { println(toString(fc())); }
         module A; import fc from B; export fc;
         module B; export fc; def Int fc() = 7;";
@@ -397,7 +399,7 @@ fn an_export_of_what_is_imported_passes_it_on() {
 }
 
 #[test]
-fn what_is_left_out_is_refused_where_it_is_used() {
+fn excluded_parts_are_refused_where_they_are_used() {
     let codes = |source: &str| match load(source, &Settings::default()) {
         Ok(_) => Vec::new(),
         Err(mistakes) => mistakes.iter().map(|mistake| mistake.code).collect(),
@@ -449,7 +451,7 @@ fn what_is_left_out_is_refused_where_it_is_used() {
 }
 
 #[test]
-fn values_that_are_known_are_those_of_their_arguments() {
+fn cached_values_belong_to_their_arguments() {
     // More calls than are cached, each made twice, and some that differ only in one argument.
     let source = "module A;
         def Int sum(Int from, Int to) = if from >= to then 0 else from + sum(from + 1, to);
@@ -485,7 +487,7 @@ fn values_that_are_known_are_those_of_their_arguments() {
 }
 
 #[test]
-fn what_is_left_out_of_the_standard_module_may_be_imported() {
+fn excluded_names_of_the_standard_module_may_be_imported() {
     let import = "module A; import * from ABS.StdLib; import ms_since_model_start from ABS.StdLib;";
     let unused = format!("{import} {{ skip; }}");
     assert!(load(&unused, &Settings::default()).is_ok());
@@ -497,7 +499,7 @@ fn what_is_left_out_of_the_standard_module_may_be_imported() {
 }
 
 #[test]
-fn a_name_that_is_not_imported_is_to_be_imported() {
+fn the_help_for_a_name_that_is_not_imported_is_its_import() {
     let help = |source: &str| {
         load(source, &Settings::default()).unwrap_err()[0]
             .help

@@ -1,7 +1,7 @@
 //! Compares steps of many statements with a separate model that has one step for each statement:
-//! both have the same possible outputs, fields, deaths and deadlocks. The model shares only the
-//! text of the programs with the crate. In the model, objects die immediately, and durations also
-//! end between the multiples of the unit of time that the crate explores.
+//! both must have the same possible outputs, fields, deaths and deadlocks. The model shares only
+//! the text of the programs with the crate. In the model, objects die immediately, and durations
+//! also end between the multiples of the unit of time that the crate explores.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use mazurka_explore::Algorithm;
 
 /// A statement of a method; objects and methods are numbers.
 #[derive(Clone, Copy, Debug)]
-enum Small {
+enum SmallStmt {
     Print(char),
     Increment,
     ThrowIf(u8),
@@ -32,8 +32,8 @@ enum Small {
 /// The statements of the main block, and of each method of each object.
 #[derive(Clone, Debug)]
 struct SmallProgram {
-    main: Vec<Small>,
-    methods: Vec<Vec<Vec<Small>>>,
+    main: Vec<SmallStmt>,
+    methods: Vec<Vec<Vec<SmallStmt>>>,
     /// The character that the recovery block of each object prints, if it has one.
     recovers: Vec<Option<char>>,
 }
@@ -42,20 +42,20 @@ struct SmallProgram {
 const PARTS: u8 = 2;
 
 impl SmallProgram {
-    fn stmt(stmt: Small) -> String {
+    fn stmt(stmt: SmallStmt) -> String {
         match stmt {
-            Small::Print(c) => format!("println(\"{c}\");"),
-            Small::Increment => "n = n + 1;".to_owned(),
-            Small::ThrowIf(k) => format!("if (n > {k}) throw NullPointerException;"),
-            Small::Send(o, m) => format!("o{o}!m{m}();"),
-            Small::AwaitCall(o, m) => format!("await o{o}!m{m}();"),
-            Small::Call(o, m) => format!("o{o}.m{m}();"),
-            Small::CallCaught(o, m, c) => {
+            SmallStmt::Print(c) => format!("println(\"{c}\");"),
+            SmallStmt::Increment => "n = n + 1;".to_owned(),
+            SmallStmt::ThrowIf(k) => format!("if (n > {k}) throw NullPointerException;"),
+            SmallStmt::Send(o, m) => format!("o{o}!m{m}();"),
+            SmallStmt::AwaitCall(o, m) => format!("await o{o}!m{m}();"),
+            SmallStmt::Call(o, m) => format!("o{o}.m{m}();"),
+            SmallStmt::CallCaught(o, m, c) => {
                 format!("try o{o}.m{m}(); catch _ => println(\"{c}\");")
             }
-            Small::Suspend => "suspend;".to_owned(),
-            Small::Sleep(min, max) => format!("await duration({min}, {max});"),
-            Small::Hold(min, max) => format!("duration({min}, {max});"),
+            SmallStmt::Suspend => "suspend;".to_owned(),
+            SmallStmt::Sleep(min, max) => format!("await duration({min}, {max});"),
+            SmallStmt::Hold(min, max) => format!("duration({min}, {max});"),
         }
     }
 
@@ -88,6 +88,7 @@ impl SmallProgram {
     }
 }
 
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Mode {
     /// Waits for its cog: it has not started, or was suspended.
@@ -96,16 +97,17 @@ enum Mode {
     Awaits(usize),
     /// Has the cog.
     Runs,
-    /// Has the cog and waits for a future; the character is printed if it holds an exception.
+    /// Has the cog and waits for a future; the task prints the character if the future has an
+    /// exception.
     Gets(usize, Option<char>),
     /// Waits for a time, with or without the cog.
     Until {
         time: u8,
         holds: bool,
     },
-    /// Has the cog and has caught an exception; prints this next.
+    /// Has the cog and has caught an exception; prints this character next.
     Caught(char),
-    /// Has the cog and recovers: prints this next, or ends with an exception.
+    /// Has the cog and recovers: prints this character next; with `None`, ends with an exception.
     Recovers(Option<char>),
     Done {
         thrown: bool,
@@ -140,7 +142,7 @@ struct Model<'a> {
 }
 
 impl Model<'_> {
-    fn body(&self, task: &SmallTask) -> &[Small] {
+    fn body(&self, task: &SmallTask) -> &[SmallStmt] {
         match task.object {
             None => &self.program.main,
             Some(object) => &self.program.methods[object][task.method],
@@ -211,12 +213,13 @@ impl Model<'_> {
         all
     }
 
-    /// If the task is about to wait for time, returns the state after each choice of the duration.
+    /// Returns the state after each choice of a duration; `None` if the next statement of the task
+    /// is no duration.
     fn durations(&self, state: &SmallState, number: usize) -> Option<Vec<SmallState>> {
         let task = &state.tasks[number];
         let (min, max, holds) = match *self.body(task).get(task.next)? {
-            Small::Sleep(min, max) => (min, max, false),
-            Small::Hold(min, max) => (min, max, true),
+            SmallStmt::Sleep(min, max) => (min, max, false),
+            SmallStmt::Hold(min, max) => (min, max, true),
             _ => return None,
         };
         let choices = (min * PARTS..=max * PARTS).map(|time| {
@@ -282,30 +285,30 @@ impl Model<'_> {
         };
         state.tasks[number].next += 1;
         match stmt {
-            Small::Print(c) => state.output.push(c),
-            Small::Increment => state.fields[task.object.expect("an object")] += 1,
-            Small::ThrowIf(k) => {
+            SmallStmt::Print(c) => state.output.push(c),
+            SmallStmt::Increment => state.fields[task.object.expect("an object")] += 1,
+            SmallStmt::ThrowIf(k) => {
                 if state.fields[task.object.expect("an object")] > k {
                     self.die(state, number);
                 }
             }
-            Small::Send(o, m) => {
+            SmallStmt::Send(o, m) => {
                 Self::send(state, o, m);
             }
-            Small::AwaitCall(o, m) => {
+            SmallStmt::AwaitCall(o, m) => {
                 let future = Self::send(state, o, m);
                 state.tasks[number].mode = Mode::Awaits(future);
             }
-            Small::Call(o, m) => {
+            SmallStmt::Call(o, m) => {
                 let future = Self::send(state, o, m);
                 state.tasks[number].mode = Mode::Gets(future, None);
             }
-            Small::CallCaught(o, m, c) => {
+            SmallStmt::CallCaught(o, m, c) => {
                 let future = Self::send(state, o, m);
                 state.tasks[number].mode = Mode::Gets(future, Some(c));
             }
-            Small::Suspend => state.tasks[number].mode = Mode::Pending,
-            Small::Sleep(..) | Small::Hold(..) => unreachable!("a choice"),
+            SmallStmt::Suspend => state.tasks[number].mode = Mode::Pending,
+            SmallStmt::Sleep(..) | SmallStmt::Hold(..) => unreachable!("a choice"),
         }
     }
 
@@ -431,7 +434,7 @@ fn compare(program: &SmallProgram) -> bool {
 
 #[test]
 fn output_interleaves_inside_steps() {
-    use Small::{Print, Send};
+    use SmallStmt::{Print, Send};
     let two = SmallProgram {
         main: vec![Send(0, 0), Send(1, 0)],
         methods: vec![
@@ -455,7 +458,7 @@ fn output_interleaves_inside_steps() {
 
 #[test]
 fn an_uncaught_exception_kills_its_object() {
-    use Small::{AwaitCall, Call, CallCaught, Increment, Print, Send, Suspend, ThrowIf};
+    use SmallStmt::{AwaitCall, Call, CallCaught, Increment, Print, Send, Suspend, ThrowIf};
     let program = SmallProgram {
         main: vec![
             Send(0, 0),
@@ -472,7 +475,7 @@ fn an_uncaught_exception_kills_its_object() {
         recovers: vec![None],
     };
     assert!(compare(&program));
-    // With a recovery block it survives.
+    // With a recovery block the object does not die.
     let program = SmallProgram {
         recovers: vec![Some('z')],
         ..program
@@ -487,7 +490,7 @@ fn an_uncaught_exception_kills_its_object() {
 
 #[test]
 fn the_order_of_three_durations_may_depend_on_times_between_their_bounds() {
-    use Small::{Hold, Print, Send, Sleep};
+    use SmallStmt::{Hold, Print, Send, Sleep};
     // `await duration(2, 2)` of the second object can end between the two durations of the first
     // object only if `await duration(0, 4)` ends at a time other than its bounds.
     let program = SmallProgram {
@@ -518,7 +521,7 @@ impl Random {
         (self.0 % end as u64) as usize
     }
 
-    fn stmt(&mut self, objects: usize, own: bool) -> Small {
+    fn stmt(&mut self, objects: usize, own: bool) -> SmallStmt {
         let letter = |n: usize| char::from(b'a' + n as u8);
         let kind = self.below(if objects == 0 { 6 } else { 11 });
         let call = match objects {
@@ -526,22 +529,22 @@ impl Random {
             n => (self.below(n), self.below(2)),
         };
         match kind {
-            0 | 1 => Small::Print(letter(self.below(6))),
-            2 if own => Small::Increment,
-            3 if own => Small::ThrowIf(self.below(2) as u8),
-            2 | 3 => Small::Suspend,
+            0 | 1 => SmallStmt::Print(letter(self.below(6))),
+            2 if own => SmallStmt::Increment,
+            3 if own => SmallStmt::ThrowIf(self.below(2) as u8),
+            2 | 3 => SmallStmt::Suspend,
             4 | 5 => {
                 let min = self.below(3) as u8;
                 let max = min + self.below(3) as u8;
                 match kind {
-                    4 => Small::Sleep(min, max),
-                    _ => Small::Hold(min, max),
+                    4 => SmallStmt::Sleep(min, max),
+                    _ => SmallStmt::Hold(min, max),
                 }
             }
-            6 | 7 => Small::Send(call.0, call.1),
-            8 => Small::AwaitCall(call.0, call.1),
-            9 => Small::Call(call.0, call.1),
-            _ => Small::CallCaught(call.0, call.1, letter(self.below(6))),
+            6 | 7 => SmallStmt::Send(call.0, call.1),
+            8 => SmallStmt::AwaitCall(call.0, call.1),
+            9 => SmallStmt::Call(call.0, call.1),
+            _ => SmallStmt::CallCaught(call.0, call.1, letter(self.below(6))),
         }
     }
 

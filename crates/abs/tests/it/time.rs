@@ -51,13 +51,13 @@ fn two(one: &str, other: &str) -> String {
     )
 }
 
-const SAY: &str = "println(toString(timeValue(now())));";
+const PRINT_TIME: &str = "println(toString(timeValue(now())));";
 
 #[test]
 fn time_passes_only_if_nothing_else_can_happen() {
     let source = two(
-        &format!("await duration(2, 2); {SAY}"),
-        &format!("{SAY} await duration(5, 5); {SAY}"),
+        &format!("await duration(2, 2); {PRINT_TIME}"),
+        &format!("{PRINT_TIME} await duration(5, 5); {PRINT_TIME}"),
     );
     assert_eq!(
         outputs(&source),
@@ -74,8 +74,8 @@ fn time_passes_only_if_nothing_else_can_happen() {
 #[test]
 fn durations_take_any_multiple_of_the_unit_within_their_bounds() {
     let source = two(
-        &format!("duration(1, 3); {SAY}"),
-        &format!("duration(2); {SAY}"),
+        &format!("duration(1, 3); {PRINT_TIME}"),
+        &format!("duration(2); {PRINT_TIME}"),
     );
     let expected = ["\"1\\n2\\n\"", "\"2\\n2\\n\"", "\"2\\n3\\n\""].map(str::to_owned);
     assert_eq!(outputs(&source), BTreeSet::from(expected));
@@ -90,11 +90,11 @@ fn durations_take_any_multiple_of_the_unit_within_their_bounds() {
     }
 }
 
-/// Returns the number of times at which a waiting task may continue in a program with another
-/// duration.
+/// Returns the number of outputs of a program in which one task prints the time after `duration`,
+/// and another task waits for the duration `other`.
 fn times(duration: &str, other: &str) -> usize {
     outputs(&two(
-        &format!("duration({duration}); {SAY}"),
+        &format!("duration({duration}); {PRINT_TIME}"),
         &format!("duration({other});"),
     ))
     .len()
@@ -120,19 +120,19 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     };
     assert!(!leaves_out("duration(1, 3);", "await duration(2, 5);"));
     assert!(!leaves_out("duration(1, length(list[1]));", "skip;"));
-    assert!(!leaves_out("duration(2);", SAY));
-    assert!(!leaves_out("duration(1/2, 1/2);", SAY));
-    assert!(leaves_out("duration(1, 3);", SAY));
+    assert!(!leaves_out("duration(2);", PRINT_TIME));
+    assert!(!leaves_out("duration(1/2, 1/2);", PRINT_TIME));
+    assert!(leaves_out("duration(1, 3);", PRINT_TIME));
     // Two bounds that are the same expression are not a range.
-    assert!(!leaves_out("Int k = 3; duration(k, k);", SAY));
+    assert!(!leaves_out("Int k = 3; duration(k, k);", PRINT_TIME));
     assert!(!leaves_out(
         "Int k = 3; await duration(-k + abs(k), -k + abs(k));",
-        SAY
+        PRINT_TIME
     ));
-    assert!(leaves_out("Int k = 3; duration(k, k + 1);", SAY));
-    assert!(leaves_out("duration(random(3), random(3));", SAY));
+    assert!(leaves_out("Int k = 3; duration(k, k + 1);", PRINT_TIME));
+    assert!(leaves_out("duration(random(3), random(3));", PRINT_TIME));
     assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
-    // This bound may not be a multiple of any unit.
+    // This bound may be any rational number, so no unit divides it.
     assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
 }
 
@@ -191,7 +191,7 @@ fn without_time_there_is_no_clock() {
     };
     let source = two("await duration(2); skip;", "skip;");
     assert!(load(&source, &settings).is_ok());
-    let asks = two(SAY, "skip;");
+    let asks = two(PRINT_TIME, "skip;");
     let mistakes = load(&asks, &settings).unwrap_err();
     let [mistake] = &mistakes[..] else {
         panic!("{mistakes:#?}")

@@ -175,7 +175,7 @@ fn traits_and_products_made_of_themselves_come_to_an_end() {
 }
 
 #[test]
-fn what_is_left_out_counts_in_deltas_that_are_applied() {
+fn excluded_parts_count_in_deltas_that_are_applied() {
     let source = LINE.replace(
         "modifies class C { modifies Unit hello() { original(); original(); } }",
         "modifies class C { modifies Unit hello() { original(); [Cost: 2] skip; } }",
@@ -193,7 +193,7 @@ fn what_is_left_out_counts_in_deltas_that_are_applied() {
     refused(&taken, Some("Double"), "A0303", 9);
 }
 
-/// The syntax of the project in which ABS originated.
+/// A program in the syntax of the project in which ABS originated.
 const OLD: &str = "module Old;
 export *;
 interface I { Int m(); }

@@ -1,6 +1,6 @@
-//! Tests the messages about wrong programs. `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it
-//! wrong::` writes the current messages into the expected files; read the difference before you
-//! commit it.
+//! Tests the messages about wrong programs.
+//! `UPDATE_EXPECT=1 cargo test -p mazurka-abs --test it wrong::` writes the current messages into
+//! the expected files; read the difference before you commit it.
 
 use std::fmt::Write;
 use std::fs;
@@ -236,7 +236,8 @@ fn every_code_is_documented() {
     assert_eq!(used, documented);
 }
 
-/// The codes whose examples are not programs: they would be too long, or are commands.
+/// The codes whose examples in the documentation are not programs, because the program would be too
+/// long or the mistake is in a command.
 const NOT_PROGRAMS: &[&str] = &["A0102", "A0112", "A0403"];
 
 /// Returns the settings of a first line such as `// --set n=3`.

@@ -213,8 +213,8 @@ fn rejected_mutants(programs: u64) -> u64 {
             let complete = shows.traces.is_superset(&truth.traces);
             match certificate.check(&mut || true) {
                 Err(_) => rejected += u64::from(!complete),
-                // The tree may lack traces of brute force only if the checker's claims are finer:
-                // then it has fewer traces.
+                // If the checker's claims are finer, there are fewer traces, so a complete tree may
+                // lack some of the traces that brute force finds.
                 Ok(facts) => {
                     assert_eq!(fault(&facts, &truth), None, "seed {seed}\n{text}");
                     let finer = has_finer_claims(&text);

@@ -1,5 +1,5 @@
-//! Tests on random programs that the trees that `Certificate::grow` makes contain every trace, and
-//! that its sets of states contain every final state.
+//! Tests `Certificate::grow` on random programs: its trees must contain every trace, and its sets
+//! of states every final state.
 
 use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
@@ -53,9 +53,9 @@ pub fn grow_within(kind: Kind, text: &str, max_calls: u64) -> Result<Certificate
     Certificate::grow(kind, text, &[], 10_000, &mut go_on)
 }
 
-/// Whether a program has conditions of which the checker claims only one side, so that the checker
-/// has more independent steps than the machine: `if true then e else f`, and `l1 && e` with a
-/// local.
+/// Whether a program has a condition that constants or locals decide, such as
+/// `if true then e else f` or `l1 && e`. The checker claims only one side of such a condition, so
+/// it has more independent steps than the machine.
 pub fn has_finer_claims(text: &str) -> bool {
     let is_local = |word: &str| {
         let mut letters = word.chars();

@@ -11,7 +11,7 @@ use mazurka_lang::Machine;
 pub struct TreeRecorder {
     machine: Machine,
     tree: Tree,
-    /// The number of steps made and not taken back.
+    /// The number of steps that were made and not taken back.
     made: usize,
 }
 

@@ -1,5 +1,6 @@
 //! Tests sets of states with one change: sets that lack a state are rejected, and no set shows a
-//! wrong fact. The same holds for evidence of another program, or with another bound.
+//! wrong fact. Also tests that evidence for another program or with another bound shows no wrong
+//! fact.
 
 use mazurka_certificate::{Certificate, Kind, Rejected};
 use mazurka_testkit::{Config, Rng, Summary, generate};
@@ -88,7 +89,7 @@ impl Set {
         out
     }
 
-    /// Returns the set without a state and all states derived from it.
+    /// Returns the set without this state and without the states derived from it.
     fn without(&self, state: usize) -> Self {
         let mut numbers = vec![Some(0)];
         let mut less = Self {

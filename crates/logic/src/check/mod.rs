@@ -5,10 +5,10 @@
 //! variables that a statement mentions, and the rendering of sequents.
 //!
 //! A merge is accepted if both goals have equal states and their paths are permutations in which
-//! conflicting steps keep their order. The file records the accesses of each step. They must be
-//! those that the statement mentions, and they must include those that the checker's step makes. A
-//! goal may lead back to an earlier goal: `loops.rs` explains why this is sound if every cycle
-//! contains a SCHEDULE.
+//! conflicting steps keep their order. The file records the accesses of each step. The recorded
+//! accesses must be the accesses that the statement of the step mentions, and must include all
+//! accesses that the step of the checker makes. A goal may lead back to an earlier goal: `loops.rs`
+//! explains why this is sound if every cycle contains a SCHEDULE.
 
 mod step;
 
@@ -74,7 +74,9 @@ pub(crate) fn check(
         return Err(Rejected::Version(proof.version));
     }
     if proof.goal.as_deref() != theorem.goal || proof.program.hash != theorem.record.hash {
-        return Err(Rejected::Root("it is about something else".to_owned()));
+        return Err(Rejected::Root(
+            "it is a proof of another goal, or about another program".to_owned(),
+        ));
     }
     let mut checker = Checker {
         proof,
@@ -84,7 +86,9 @@ pub(crate) fn check(
         derived: proof.goals.iter().map(|_| None).collect(),
     };
     if checker.world.names().statements() != proof.statements {
-        return Err(Rejected::Root("its statements are others".to_owned()));
+        return Err(Rejected::Root(
+            "its statements are not those of the program".to_owned(),
+        ));
     }
     let shown = checker.roots(theorem.formula).map_err(Rejected::Root)?;
     // Every goal is derived from an earlier goal.
@@ -93,7 +97,7 @@ pub(crate) fn check(
         checker.goal(at).map_err(|why| Rejected::Goal(at, why))?;
     }
     let all = checker.contexts.len() == proof.contexts.len();
-    require(all, "there are boxes too many").map_err(Rejected::Root)?;
+    require(all, "it has a box that the formula does not have").map_err(Rejected::Root)?;
     Ok(shown)
 }
 
@@ -106,10 +110,13 @@ impl<'p> Checker<'p, '_> {
     fn roots(&mut self, formula: &Formula) -> Checked<DeadlockFree> {
         let parts = self.world.open(formula);
         let parts = parts.map_err(|error| error.to_string())?;
-        let shown = self.world.shown_of_deadlocks(self.proof.deadlock, &parts);
-        let anew = self.parts(parts, &[], 0, &self.proof.roots)?;
+        let shown = self.world.deadlock_freedom(self.proof.deadlock, &parts);
+        let derived = self.parts(parts, &[], 0, &self.proof.roots)?;
         let written = (self.proof.leaves.clone(), self.proof.roots.clone());
-        require(anew == written, "it is not taken apart as it is written")?;
+        require(
+            derived == written,
+            "it is not split into the recorded questions and goals",
+        )?;
         Ok(shown)
     }
 
@@ -139,7 +146,9 @@ impl<'p> Checker<'p, '_> {
                     for Branch { state, .. } in ways {
                         let goal = Sequent { context, state };
                         leaves.extend(self.invariants(&goal)?);
-                        let at = *goals.get(boxes.len()).ok_or("a goal of it is missing")?;
+                        let at = *goals
+                            .get(boxes.len())
+                            .ok_or("a goal for one of its boxes is missing")?;
                         boxes.push(at);
                         self.derive(at, goal, &[])?;
                     }
@@ -193,7 +202,7 @@ impl<'p> Checker<'p, '_> {
             .collect()
     }
 
-    /// Decides the questions whether the step that was just made cannot fail.
+    /// Decides the questions that show that the last step of the machine cannot fail.
     fn faults(&mut self, context: usize) -> Checked<Vec<LeafRecord>> {
         let known = self.contexts[context].known.clone();
         let obligations = std::mem::take(&mut self.world.obligations).into_iter();
@@ -204,7 +213,7 @@ impl<'p> Checker<'p, '_> {
         obligations.map(ask).collect()
     }
 
-    /// Decides the questions whether the file's invariants hold after a step.
+    /// Decides the questions that show that the file's invariants hold after a step.
     fn invariants(&mut self, goal: &Sequent<'p>) -> Checked<Vec<LeafRecord>> {
         let mut all = self.world.invariants(&goal.state, false);
         all.retain(|&(_, must)| must != Term::TRUE);
@@ -222,7 +231,7 @@ impl<'p> Checker<'p, '_> {
             path: path.to_vec(),
         };
         if names.goal(at, reached, rule) != *written {
-            return Err(format!("goal {at} does not follow as it is written"));
+            return Err(format!("goal {at} is not the recorded one"));
         }
         match self.derived[at].replace(goal) {
             Some(_) => Err(format!("goal {at} follows twice")),
@@ -243,19 +252,23 @@ impl<'p> Checker<'p, '_> {
 
     /// Checks a goal to which another goal leads without a step: it must be scheduled or closed, or
     /// lead only to inner boxes. So every cycle contains a step.
-    fn rests(&self, at: usize) -> Checked {
+    fn check_target(&self, at: usize) -> Checked {
         use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
             Some(Schedule { .. } | Close { .. } | Reduce { .. }) => Ok(()),
-            _ => Err(format!("it is led to goal {at} without a step")),
+            _ => Err(format!(
+                "its rule makes no step, and neither does the rule of goal {at}"
+            )),
         }
     }
 
     /// Applies the recorded rule of a goal again, and compares the result with the file.
     fn goal(&mut self, at: usize) -> Checked {
-        let goal = self.derived[at].clone().ok_or("nothing leads to it")?;
+        let goal = self.derived[at]
+            .clone()
+            .ok_or("no earlier goal leads to it")?;
         let (written, state) = (&self.proof.goals[at], &goal.state);
-        let anew = match &written.rule {
+        let derived = match &written.rule {
             RuleRecord::Open { why } => return Err(format!("it is open: {why}")),
             RuleRecord::Close { .. } => RuleRecord::Close {
                 leaf: self.must(Subject::Infeasible, &goal, Term::FALSE)?,
@@ -278,8 +291,8 @@ impl<'p> Checker<'p, '_> {
             RuleRecord::Generalise { values, to, .. } => self.generalise(&goal, values, *to)?,
             RuleRecord::Back { to, .. } => self.back(&goal, *to)?,
         };
-        let same = anew == written.rule;
-        require(same, "its rule is not applied as it is written")
+        let same = derived == written.rule;
+        require(same, "its rule does not give the recorded result")
     }
 
     fn reduce(&mut self, at: usize, goal: &Sequent<'p>, goals: &[usize]) -> Checked<RuleRecord> {
@@ -310,7 +323,7 @@ impl<'p> Checker<'p, '_> {
         let (mut steps, mut enabled) = (Vec::new(), Vec::new());
         for (thread, step) in goal.state.threads.iter().zip(written) {
             let process = self.world.table.path(thread.process).to_string();
-            let rule = rule(thread, &self.world.terms).ok_or("a thread stands before no step")?;
+            let rule = rule(thread, &self.world.terms).ok_or("a thread is not before a step")?;
             let mut machine = Machine::new(&mut self.world);
             let mut ways = machine.step(&goal.state, thread.process)?;
             let leaves = self.faults(context)?;
@@ -320,7 +333,10 @@ impl<'p> Checker<'p, '_> {
             }
             ways.retain(|way| !way.discarded);
             if ways.len() != step.ways.len() {
-                return Err(format!("process {process} can go {} ways", ways.len()));
+                return Err(format!(
+                    "the step of process {process} has {} branches",
+                    ways.len()
+                ));
             }
             let mut after = Vec::new();
             for (way, WayRecord { to, .. }) in ways.into_iter().zip(&step.ways) {
@@ -349,7 +365,8 @@ impl<'p> Checker<'p, '_> {
         Ok(RuleRecord::Schedule { steps, deadlock })
     }
 
-    /// Returns the event of the step that was just made.
+    /// Returns the event of the last step of the machine. Fails if the step touched a cell that its
+    /// statement does not claim.
     fn event(&self, thread: &Thread<'p>, way: &Branch<'p>) -> Checked<EventRecord> {
         let mut event = Event::new(thread.process, 0);
         (event.claims, event.touched) = self.world.claims_and_reads(thread);
@@ -371,7 +388,7 @@ impl<'p> Checker<'p, '_> {
         replaced: &[String],
         to: usize,
     ) -> Checked<RuleRecord> {
-        self.rests(to)?;
+        self.check_target(to)?;
         if self.derived.get(to).is_none_or(Option::is_some) {
             return Err(format!("goal {to} is not new"));
         }
@@ -410,7 +427,7 @@ impl<'p> Checker<'p, '_> {
     }
 
     fn back(&mut self, goal: &Sequent<'p>, to: usize) -> Checked<RuleRecord> {
-        self.rests(to)?;
+        self.check_target(to)?;
         let general = self.other(to, goal)?;
         let terms = &mut self.world.terms;
         let pairs: Vec<(Term, Term)> = general.values().zip(goal.state.values()).collect();

@@ -77,8 +77,8 @@ impl<'a, 'p> Machine<'a, 'p> {
         Ok(done)
     }
 
-    /// Continues after a guard. The first step of the guarded statement, whose items are above
-    /// `floor`, belongs to the same step.
+    /// Executes the first step of a guarded statement, whose items are above `floor`, as part of
+    /// the step of its guard.
     fn guarded(&mut self, ways: Vec<Branch<'p>>, floor: usize) -> Branches<'p> {
         let mut done = Vec::new();
         for way in ways {
@@ -97,7 +97,7 @@ impl<'a, 'p> Machine<'a, 'p> {
     fn execute_item(&mut self, mut way: Branch<'p>) -> Branches<'p> {
         self.work += 1;
         if self.work > MOST {
-            return Err("a step has too many ways".to_owned());
+            return Err("a step has too many branches".to_owned());
         }
         let thread = way.thread();
         let (item, floor) = (thread.work.pop(), thread.work.len());

@@ -1,7 +1,8 @@
 //! Tests the calculus against brute force, with random programs over small domains and without
 //! endless loops. A proof must be found exactly if brute force finds no violation, with and without
 //! reduction, and the checker must accept it. A diamond must hold exactly if the oracle, which
-//! follows only docs/language.md, has a run that ends in such a state without a failure.
+//! follows only docs/language.md, finds a run that ends without a failure in a state that satisfies
+//! the formula after the diamond.
 //!
 //! The long test: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: --
 //! --ignored`
@@ -199,7 +200,7 @@ fn proofs_are_found_exactly_where_brute_force_finds_nothing_wrong() {
 
 #[test]
 #[ignore = "long"]
-fn the_same_for_many() {
+fn many_proofs_are_found_where_brute_force_finds_nothing_wrong() {
     let programs = std::env::var("MAZURKA_PROGRAMS").ok();
     agree(
         10_000,
@@ -208,8 +209,8 @@ fn the_same_for_many() {
 }
 
 /// Adds `requires` which say that the invariants hold in the initial state. If an invariant did not
-/// hold there, every run would count as failed for a diamond.
-fn starting_well(text: &str) -> String {
+/// hold in the initial state, every run would count as failed for a diamond.
+fn with_required_invariants(text: &str) -> String {
     let line = |line: &str| match line.strip_prefix("invariant ") {
         Some(invariant) => format!("requires {invariant}\n{line}\n"),
         None => format!("{line}\n"),
@@ -253,7 +254,7 @@ fn diamonds_agree(first: u64, programs: u64) {
     let (mut compared, mut failing) = ([0, 0], 0);
     for seed in first..first + programs {
         let (text, unknown) = symbolic(&generate(seed, &config()).to_string());
-        let text = starting_well(&text);
+        let text = with_required_invariants(&text);
         let observed = text.contains("observe");
         let Some(variable) = unknown.first().filter(|_| !observed) else {
             continue;
@@ -286,7 +287,7 @@ fn diamonds_are_about_runs_that_end() {
 
 #[test]
 #[ignore = "long"]
-fn diamonds_of_many() {
+fn many_diamonds_are_about_runs_that_end() {
     let programs = std::env::var("MAZURKA_PROGRAMS").ok();
     diamonds_agree(
         10_000,

@@ -41,9 +41,10 @@ const TWO: &str = "
 const BOXES: &str = "var x: i8 process p { x := x + 1 } process q { x := x + 1 }";
 
 /// A change of a goal. A goal without the changed part stays the same.
-type Change = (&'static str, fn(&mut GoalRecord));
+type GoalChange = (&'static str, fn(&mut GoalRecord));
 
-const CHANGES: &[Change] = &[
+/// Changes of one goal, each with a description.
+const GOAL_CHANGES: &[GoalChange] = &[
     // Another rule.
     ("merged with the first", |goal| {
         goal.rule = RuleRecord::Merge { to: 0 }
@@ -56,8 +57,8 @@ const CHANGES: &[Change] = &[
     ("back to itself", |goal| goal.rule = back(goal.id)),
     ("back to the first", |goal| goal.rule = back(0)),
     ("back to the one before", |goal| {
-        // A merged goal is also an instance of the goal that it is merged with. If that is the one
-        // before, this change would give a valid proof.
+        // A merged goal is also an instance of the goal that it is merged with. If it is merged
+        // with the preceding goal, this change would give a valid proof.
         if !matches!(goal.rule, RuleRecord::Merge { .. }) {
             goal.rule = back(goal.id.saturating_sub(1));
         }
@@ -305,10 +306,11 @@ fn change_first_leaf(rule: &mut RuleRecord, change: impl Fn(&mut LeafRecord)) {
     }
 }
 
-type Whole = (&'static str, fn(&mut Proof));
+/// A change of a proof, with its description.
+type ProofChange = (&'static str, fn(&mut Proof));
 
-/// Changes of the proof as a whole.
-const WHOLE: &[Whole] = &[
+/// Changes of the parts of a proof outside its goals, and of the list of goals.
+const PROOF_CHANGES: &[ProofChange] = &[
     ("another version", |proof| proof.version += 1),
     ("another program", |proof| proof.program.hash.push('0')),
     ("another goal", |proof| {
@@ -375,7 +377,7 @@ fn rejected(source: &str, goal: &str) -> usize {
             assert!(!passes, "goal {at}, {change}: it passes\n{goal}\n{source}");
         }
     };
-    for (change, work) in WHOLE {
+    for (change, work) in PROOF_CHANGES {
         let mut mutant = proof.clone();
         work(&mut mutant);
         must_fail(mutant, change, &"");
@@ -389,7 +391,7 @@ fn rejected(source: &str, goal: &str) -> usize {
             continue;
         }
         seen.push(name);
-        for (change, work) in CHANGES {
+        for (change, work) in GOAL_CHANGES {
             let mut mutant = proof.clone();
             work(&mut mutant.goals[at]);
             must_fail(mutant, change, &at);

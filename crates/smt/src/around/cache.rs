@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::embedded::MANY;
+use crate::embedded::MOST_INCREMENTAL;
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Stores the answers of a solver, by the set of constraints. A query that reached a limit of the
-/// solver is not repeated. A query that was broken off by the deadline, or that failed, is repeated
-/// when it is asked again.
+/// Stores the answers of a solver, by the set of constraints. The answer that the solver reached
+/// one of its limits is stored too. If a query failed, showed a defect or was stopped by the
+/// deadline, nothing is stored, so the next call repeats the query.
 pub struct Cache<S> {
     inner: S,
     answers: FxHashMap<Box<[Term]>, Answer>,
@@ -15,10 +15,10 @@ pub struct Cache<S> {
 }
 
 /// When there are this many answers, all of them are dropped.
-const MOST: usize = 1 << 16;
+const MOST_ANSWERS: usize = 1 << 16;
 
 /// Whether the solver would give the same answer again, so that it can be stored.
-fn lasts(answer: &Answer) -> bool {
+fn is_repeatable(answer: &Answer) -> bool {
     match answer {
         Answer::Sat(_) | Answer::Unsat => true,
         Answer::Unknown(why) => matches!(why, Why::Limit(_) | Why::OnlyWithin { .. }),
@@ -38,7 +38,7 @@ impl<S: Solver> Cache<S> {
 
 impl<S: Solver> Solver for Cache<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
-        if constraints.len() > MANY {
+        if constraints.len() > MOST_INCREMENTAL {
             return self.inner.check(terms, constraints);
         }
         let Some(mut key) = terms.conjuncts(constraints) else {
@@ -50,8 +50,8 @@ impl<S: Solver> Solver for Cache<S> {
             return answer.clone();
         }
         let answer = self.inner.check(terms, constraints);
-        if lasts(&answer) {
-            if self.answers.len() >= MOST {
+        if is_repeatable(&answer) {
+            if self.answers.len() >= MOST_ANSWERS {
                 self.answers.clear();
             }
             self.answers.insert(key.into(), answer.clone());

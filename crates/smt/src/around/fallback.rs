@@ -2,8 +2,9 @@
 
 use crate::{Answer, Solver, Statistics, Term, Terms, Why};
 
-/// Passes queries that the first solver could not decide to the second. If the first solver shows a
-/// defect, the second is not called, so that the defect is not hidden.
+/// Passes queries that the first solver could not decide to the second. The second solver is not
+/// called if the deadline has passed, or if the first solver shows a defect, which an answer of the
+/// second solver would hide.
 pub struct Fallback<A, B> {
     first: A,
     second: B,

@@ -29,7 +29,7 @@ impl<S: Solver> Log<S> {
     }
 
     /// Passes a query and its answer to the sink.
-    fn tell(&mut self, terms: &Terms, answer: &Answer, query: &str) {
+    fn record(&mut self, terms: &Terms, answer: &Answer, query: &str) {
         self.number += 1;
         let value = |(variable, value): (Term, i64)| {
             let shown = terms.sort(variable).show(value);
@@ -56,7 +56,7 @@ impl<S: Solver> Solver for Log<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         let answer = self.inner.check(terms, constraints);
         let query = smtlib::script(terms, constraints);
-        self.tell(terms, &answer, &query);
+        self.record(terms, &answer, &query);
         answer
     }
 
@@ -68,7 +68,7 @@ impl<S: Solver> Solver for Log<S> {
     ) -> Answer {
         let answer = self.inner.refute(terms, constraints, universal);
         let query = smtlib::quantified(terms, constraints, universal);
-        self.tell(terms, &answer, &query);
+        self.record(terms, &answer, &query);
         answer
     }
 

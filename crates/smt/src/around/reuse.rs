@@ -1,7 +1,7 @@
 //! Recent models. They are tried first, because a solution of a path condition often still holds
 //! after a constraint was added.
 
-use crate::embedded::MANY;
+use crate::embedded::MOST_INCREMENTAL;
 use crate::{Answer, Evaluator, Solver, Statistics, Term, Terms};
 
 /// Tries the last few models before it calls the inner solver.
@@ -9,15 +9,16 @@ pub struct Reuse<S> {
     inner: S,
     /// The models, the most recently used one first.
     recent: Vec<Evaluator>,
-    asked: u64,
+    queries: u64,
     hits: u64,
 }
 
 /// Limit on the number of models that are kept.
-const MOST: usize = 8;
+const MOST_MODELS: usize = 8;
 
-/// An evaluator drops the values of the parts of terms when it has stored more values than this.
-const LARGE: usize = 1 << 16;
+/// Limit on the number of values of terms that an evaluator stores. When a model is added,
+/// evaluators with more values drop them.
+const MOST_VALUES: usize = 1 << 16;
 
 impl<S: Solver> Reuse<S> {
     /// Wraps a solver, with no models.
@@ -25,7 +26,7 @@ impl<S: Solver> Reuse<S> {
         Reuse {
             inner,
             recent: Vec::new(),
-            asked: 0,
+            queries: 0,
             hits: 0,
         }
     }
@@ -33,8 +34,8 @@ impl<S: Solver> Reuse<S> {
 
 impl<S: Solver> Solver for Reuse<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
-        self.asked += 1;
-        if constraints.len() > MANY {
+        self.queries += 1;
+        if constraints.len() > MOST_INCREMENTAL {
             return self.inner.check(terms, constraints);
         }
         let fits = |evaluator: &mut Evaluator| {
@@ -56,10 +57,10 @@ impl<S: Solver> Solver for Reuse<S> {
         }
         let answer = self.inner.check(terms, constraints);
         if let Answer::Sat(model) = &answer {
-            self.recent.truncate(MOST - 1);
+            self.recent.truncate(MOST_MODELS - 1);
             self.recent.insert(0, Evaluator::new(model.clone()));
             for evaluator in &mut self.recent {
-                evaluator.forget_beyond(LARGE);
+                evaluator.forget_beyond(MOST_VALUES);
             }
         }
         answer
@@ -77,7 +78,7 @@ impl<S: Solver> Solver for Reuse<S> {
     fn statistics(&self) -> Statistics {
         let mut statistics = self.inner.statistics();
         statistics.reused += self.hits;
-        statistics.queries = self.asked;
+        statistics.queries = self.queries;
         statistics
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::embedded::MANY;
+use crate::embedded::MOST_INCREMENTAL;
 use crate::{Answer, Model, Solver, Statistics, Term, Terms};
 
-/// Splits a query into independent groups. All of them must be satisfiable; their models are
-/// merged.
+/// Splits a query into independent groups. The query is satisfiable if all groups are, and its
+/// model is the union of their models.
 pub struct Slice<S> {
     inner: S,
+    /// The variables of each constraint of earlier queries.
     variables: FxHashMap<Term, Arc<[Term]>>,
 }
 
@@ -62,7 +63,7 @@ impl<S: Solver> Slice<S> {
 
 impl<S: Solver> Solver for Slice<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
-        if constraints.len() > MANY {
+        if constraints.len() > MOST_INCREMENTAL {
             return self.inner.check(terms, constraints);
         }
         let Some(conjuncts) = terms.conjuncts(constraints) else {

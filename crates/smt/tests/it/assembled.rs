@@ -64,7 +64,7 @@ proptest! {
     /// Makes growing and shrinking queries, so that earlier models, independent groups and the
     /// cache are used.
     #[test]
-    fn what_is_around_a_solver_changes_no_answer(
+    fn decorators_of_a_solver_change_no_answer(
         (formulas, picks) in sorts().prop_filter("finite", |&sort| sort != Sort::Int).prop_flat_map(|sort| {
             let picks = prop::collection::vec(prop::collection::vec(any::<bool>(), 5), 8);
             (prop::collection::vec(boolean(sort, 2), 5), picks)
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// Returns `p0 < 5`, `p1 < 5`, … over separate variables.
+/// Returns `x0 > 5`, `x1 > 6`, …: conditions on separate variables.
 fn independent(terms: &mut Terms, count: i64) -> Vec<Term> {
     let sort = Sort::Signed(32);
     let below = |k: i64| {
@@ -143,11 +143,11 @@ fn models_groups_and_the_cache_save_searches() {
 #[test]
 fn queries_are_logged_as_smt_lib() {
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
-    let heard = log.clone();
+    let recorded = log.clone();
     let mut solver = assemble(Assembly {
         choice: Choice::Embedded,
         log: Some(Box::new(move |logged| {
-            heard.lock().unwrap().push(logged.script)
+            recorded.lock().unwrap().push(logged.script)
         })),
         ..Assembly::default()
     })
@@ -175,7 +175,7 @@ fn queries_are_logged_as_smt_lib() {
     );
 }
 
-/// Returns the question for two factors of a product of primes, which is hard for every solver.
+/// Returns a query for the two prime factors of a number, which is hard for every solver.
 fn factors(terms: &mut Terms) -> Vec<Term> {
     let sort = Sort::Unsigned(64);
     let x = terms.variable(Kind::Input, "x", sort);
@@ -192,7 +192,7 @@ fn factors(terms: &mut Terms) -> Vec<Term> {
 }
 
 #[test]
-fn a_query_that_reached_a_limit_is_not_asked_again() {
+fn a_query_that_reached_a_limit_is_not_repeated() {
     let mut terms = Terms::new();
     let hard = factors(&mut terms);
     let effort = Effort {
@@ -211,7 +211,7 @@ fn a_query_that_reached_a_limit_is_not_asked_again() {
 }
 
 #[test]
-fn a_query_that_was_broken_off_is_asked_again() {
+fn a_query_that_the_deadline_stopped_is_repeated() {
     let mut terms = Terms::new();
     let constraints = independent(&mut terms, 1);
     let deadline = Deadline::after(Duration::ZERO);
@@ -320,13 +320,13 @@ impl Solver for QuerySizes {
 /// longer than a limit allows.
 #[test]
 fn a_large_query_reaches_the_solver_whole() {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let mut solver = Reuse::new(Slice::new(Cache::new(QuerySizes(Arc::clone(&heard)))));
+    let recorded = Arc::new(Mutex::new(Vec::new()));
+    let mut solver = Reuse::new(Slice::new(Cache::new(QuerySizes(Arc::clone(&recorded)))));
     let mut terms = Terms::new();
     let variable = |at: usize| terms.variable(Kind::Input, &format!("x{at}"), Sort::Bool);
     let all: Vec<Term> = (0..5000).map(variable).collect();
     for constraints in [&all[..], &all[..], &all[..3]] {
         assert_eq!(solver.check(&mut terms, constraints), Answer::Unsat);
     }
-    assert_eq!(*heard.lock().unwrap(), [5000, 5000, 1]);
+    assert_eq!(*recorded.lock().unwrap(), [5000, 5000, 1]);
 }

@@ -1,7 +1,7 @@
 //! Random expressions, with an independent evaluator. Tests compare it with the evaluator of the
 //! crate.
 
-// Some of this is not used by every test.
+// Not every test uses every item.
 #![allow(dead_code)]
 
 use mazurka_smt::{BitOp, Kind, Sort, Term, Terms};
@@ -15,7 +15,7 @@ pub enum Expr {
     Constant(Sort, i64),
     Not(Box<Expr>),
     Negate(Box<Expr>),
-    /// An operator by its sign.
+    /// An operator, named by its sign, with its operands.
     Binary(&'static str, Box<Expr>, Box<Expr>),
     If(Box<Expr>, Box<Expr>, Box<Expr>),
 }
@@ -24,10 +24,10 @@ pub enum Expr {
 pub const VARIABLES: usize = 2;
 
 /// Returns the number of cases of a property: `MAZURKA_CASES`, or this default.
-pub fn cases(usually: u32) -> ProptestConfig {
+pub fn cases(default: u32) -> ProptestConfig {
     let wanted = std::env::var("MAZURKA_CASES").ok();
     ProptestConfig {
-        cases: wanted.and_then(|n| n.parse().ok()).unwrap_or(usually),
+        cases: wanted.and_then(|n| n.parse().ok()).unwrap_or(default),
         failure_persistence: None,
         ..ProptestConfig::default()
     }
@@ -149,8 +149,8 @@ impl Expr {
                     "*" => x.wrapping_mul(y),
                     "/" => x.checked_div(y).unwrap_or(0),
                     "%" => x.checked_rem(y).unwrap_or(x),
-                    // Computed bit by bit. Shifts are products and quotients, so a large amount
-                    // leaves 0 or the sign.
+                    // Bit operations are computed bit by bit. Shifts are products and quotients, so
+                    // a large amount leaves 0 or the sign.
                     "&" => bit_by_bit(x, y, |a, b| a && b),
                     "|" => bit_by_bit(x, y, |a, b| a || b),
                     "^" => bit_by_bit(x, y, |a, b| a != b),

@@ -116,8 +116,8 @@ fn the_example_of_the_thesis_has_one_solution() {
     assert_eq!(solver.check(&mut terms, &again), Answer::Unsat);
 }
 
-/// Division by a constant lets the search choose quotient and remainder, and multiplies to check
-/// them. For each dividend there must be exactly one pair.
+/// For a division by a constant, the search chooses quotient and remainder, and a product checks
+/// them. For each dividend there must be exactly one such pair.
 #[test]
 fn a_number_divides_every_word_in_one_way() {
     let divisors = [1, 2, 3, 5, 6, 12, 48, 100, 127, -1, -3, -48, -127];
@@ -207,7 +207,7 @@ fn differences_of_integers_are_decided_for_all_integers() {
         panic!("there is a solution");
     };
     assert!(model.get(z).unwrap() > 2001);
-    // The same contradiction, if a condition chooses between x and y.
+    // A condition chooses between x and y, and both are less than the choice: a contradiction.
     let choice = terms.ite(below[0], x, y);
     let least = [terms.less(x, choice), terms.less(y, choice)];
     assert_eq!(solver.check(&mut terms, &least), Answer::Unsat);
@@ -278,7 +278,7 @@ fn thousands_of_queries_leave_little_behind() {
 
 #[test]
 fn a_search_ends_at_its_limit() {
-    // Two 30-bit factors of a product of primes: hard for any allowed number of conflicts.
+    // A query for two 30-bit prime factors, which needs more conflicts than the limit.
     let sort = Sort::Unsigned(64);
     let mut terms = Terms::new();
     let x = terms.variable(Kind::Input, "x", sort);

@@ -195,7 +195,7 @@ fn large_constants_are_terms_of_their_own() {
     assert_eq!(terms.show(max), "18446744073709551615");
     let most = terms.constant(Sort::Int, i64::MAX);
     assert_eq!(terms.value(most), Some(i64::MAX));
-    // A sum beyond 64 bits has no value, instead of a wrong one.
+    // An `int` sum beyond 64 bits has no value.
     let one = terms.constant(Sort::Int, 1);
     let beyond = terms.add(most, one);
     assert_eq!(terms.value(beyond), None);

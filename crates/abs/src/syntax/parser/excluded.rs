@@ -176,8 +176,8 @@ impl Parser<'_> {
         self.mistake(what.at(span))
     }
 
-    /// Reports `Foreign`, except on a class: a class may be foreign as long as no object of it is
-    /// created.
+    /// Reports an annotation `Foreign`. It is not called for a class, which may be foreign as long
+    /// as the program creates no object of it.
     pub(super) fn refuse_foreign(&mut self, annotations: &Annotations) {
         if annotations.has("Foreign") {
             self.report_excluded(Excluded::Foreign, self.span_here());

@@ -59,7 +59,7 @@ impl Parser<'_> {
             // its length is limited.
             chain += 1;
             if chain > super::MAX_NESTING {
-                return self.nested_too_long(span);
+                return self.report_too_long(span);
             }
             left = Expr {
                 kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)),
@@ -69,7 +69,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn nested_too_long(&mut self, span: Span) -> Parsed<Expr> {
+    fn report_too_long(&mut self, span: Span) -> Parsed<Expr> {
         let mistake = Diagnostic::new("A0112", span, "this expression is too long")
             .label(format!(
                 "more than {} operators in a row",
@@ -176,7 +176,7 @@ impl Parser<'_> {
                 });
             }
             TokenKind::Keyword(word) => self.keyword(word)?,
-            _ => return Err(self.wanted("an expression")),
+            _ => return Err(self.expected("an expression")),
         };
         Ok(Expr {
             kind,
@@ -230,7 +230,7 @@ impl Parser<'_> {
                     self.expect("=>")?;
                     branches.push((pattern, self.expr()?));
                     if !self.accept(";") && !self.accept("|") && !self.is("}") {
-                        return Err(self.wanted("`|` and another branch, or `}`"));
+                        return Err(self.expected("`|` and another branch, or `}`"));
                     }
                 }
                 Ok(ExprKind::Case(Box::new(value), branches))
@@ -266,7 +266,7 @@ impl Parser<'_> {
                 }
             }
             "duration" => Err(self.report_excluded(Excluded::Time, start)),
-            _ => Err(self.wanted("an expression")),
+            _ => Err(self.expected("an expression")),
         }
     }
 
@@ -409,7 +409,7 @@ impl Parser<'_> {
                     let at = std::mem::replace(&mut self.at, 0);
                     let expr = self.expr().and_then(|expr| match self.peek() {
                         TokenKind::End => Ok(expr),
-                        _ => Err(self.wanted("`$` after the expression")),
+                        _ => Err(self.expected("`$` after the expression")),
                     });
                     self.tokens = outer;
                     self.at = at;
@@ -455,7 +455,7 @@ impl Parser<'_> {
                     };
                     PatternKind::Construct(name, parts)
                 }
-                _ => return Err(parser.wanted("a pattern")),
+                _ => return Err(parser.expected("a pattern")),
             };
             Ok(Pattern {
                 kind,

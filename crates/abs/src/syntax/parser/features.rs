@@ -69,7 +69,7 @@ impl Parser<'_> {
             all = true;
         } else if !self.accept_word("oneof") {
             if !self.is("[") {
-                return Err(self.wanted("`allof`, `oneof` or `[1 .. 2]`"));
+                return Err(self.expected("`allof`, `oneof` or `[1 .. 2]`"));
             }
             self.next();
             least = self.limit()?.unwrap_or_default();
@@ -107,7 +107,7 @@ impl Parser<'_> {
         }
         let negative = self.accept("-");
         let TokenKind::Int(value) = self.peek().clone() else {
-            return Err(self.wanted("a number, or `*`"));
+            return Err(self.expected("a number, or `*`"));
         };
         self.next();
         Ok(Some(if negative { -value } else { value }))

@@ -16,7 +16,7 @@ impl Parser<'_> {
         while self.peek() != &TokenKind::End {
             let read = if self.is("module") {
                 self.module().map(|module| all.push(module))
-            } else if self.starts_beside() {
+            } else if self.starts_outside_modules() {
                 self.outside_modules(all.last().map(|module| module.name.clone()))
             } else if let (true, Some(last)) = (self.old_deltas, all.last_mut()) {
                 self.declarations(last);
@@ -40,7 +40,8 @@ impl Parser<'_> {
 
     fn skip_to_module(&mut self) {
         self.next();
-        while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
+        while !self.is("module") && !self.starts_outside_modules() && self.peek() != &TokenKind::End
+        {
             self.next();
         }
     }
@@ -62,7 +63,8 @@ impl Parser<'_> {
     }
 
     fn declarations(&mut self, module: &mut Module) {
-        while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
+        while !self.is("module") && !self.starts_outside_modules() && self.peek() != &TokenKind::End
+        {
             if self.declaration(module).is_err() {
                 self.recover();
                 // Skip an unmatched closing bracket.
@@ -135,7 +137,7 @@ impl Parser<'_> {
                 return Ok(());
             }
             _ => {
-                let reported = self.wanted(
+                let reported = self.expected(
                     "a declaration (`data`, `type`, `def`, `exception`, `interface`, `class`) or the main block",
                 );
                 self.next();
@@ -234,7 +236,7 @@ impl Parser<'_> {
         let result = self.ty()?;
         let (name, small) = self.qualified("the name of a function")?;
         if !small {
-            return Err(self.wanted("the name of a function"));
+            return Err(self.expected("the name of a function"));
         }
         let type_parameters = self.type_parameters()?;
         // In `def List<B> map<A, B>(fn)(List<A> l)` the first list has names without types: these

@@ -27,7 +27,7 @@ pub(crate) struct Reported;
 /// What a parsing function returns.
 pub(crate) type Parsed<T> = Result<T, Reported>;
 
-/// The parser: the words of the text, the position in them, and what has been found so far.
+/// The parser: the words of the text, the position in them, and the results so far.
 pub(crate) struct Parser<'a> {
     source: &'a str,
     tokens: Vec<Token>,
@@ -137,7 +137,7 @@ impl Parser<'_> {
     }
 
     /// Reports that something else was expected here.
-    fn wanted(&mut self, what: &str) -> Reported {
+    fn expected(&mut self, what: &str) -> Reported {
         let found = self.peek().describe();
         let mistake = Diagnostic::new(
             "A0110",
@@ -195,7 +195,7 @@ impl Parser<'_> {
             self.next();
             return Err(self.mistake(mistake));
         }
-        Err(self.wanted(what))
+        Err(self.expected(what))
     }
 
     /// Parses a name that starts with a capital letter, without dots.
@@ -216,7 +216,7 @@ impl Parser<'_> {
                 self.next();
                 Err(self.mistake(mistake))
             }
-            _ => Err(self.wanted(what)),
+            _ => Err(self.expected(what)),
         }
     }
 
@@ -236,7 +236,7 @@ impl Parser<'_> {
                 text: text.clone(),
                 span: self.span_here(),
             },
-            _ => return Err(self.wanted(what)),
+            _ => return Err(self.expected(what)),
         };
         self.next();
         while self.is(".") {

@@ -199,7 +199,7 @@ impl Parser<'_> {
     fn if_stmt(&mut self) -> Parsed<StmtKind> {
         self.next();
         if !self.is("(") {
-            return Err(self.wanted("`(` around the condition"));
+            return Err(self.expected("`(` around the condition"));
         }
         let condition = self.expr()?;
         let yes = Box::new(self.stmt()?);

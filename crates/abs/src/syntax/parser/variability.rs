@@ -11,13 +11,13 @@ use crate::syntax::variability::{
 };
 
 /// The keywords of declarations outside of modules.
-const BESIDE: [&str; 5] = ["delta", "productline", "product", "root", "extension"];
+const OUTSIDE_MODULES: [&str; 5] = ["delta", "productline", "product", "root", "extension"];
 
 impl Parser<'_> {
     /// Whether a delta, a product line, a product or a feature model starts here.
-    pub(super) fn starts_beside(&self) -> bool {
+    pub(super) fn starts_outside_modules(&self) -> bool {
         let named = matches!(self.peek_at(1), TokenKind::TypeName(_));
-        named && BESIDE.iter().any(|word| self.is(word))
+        named && OUTSIDE_MODULES.iter().any(|word| self.is(word))
     }
 
     /// Parses a declaration outside of modules. `within` is the preceding module, to which the
@@ -283,7 +283,7 @@ impl Parser<'_> {
             return Ok(ClassChange::RemovesField(field.name));
         }
         if !self.is("adds") && !self.is("modifies") && !self.is("removes") {
-            return Err(self.wanted("`adds`, `modifies` or `removes`"));
+            return Err(self.expected("`adds`, `modifies` or `removes`"));
         }
         Ok(ClassChange::Methods(self.methods_change()?))
     }
@@ -482,7 +482,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `original(…)`, `core.original(…)`, `Delta.original(…)`: the method before the change.
+    /// Parses `original(…)`, `core.original(…)` or `Delta.original(…)`, which call an earlier
+    /// version of the method. Returns `None` if the next words are something else.
     pub(super) fn original(&mut self) -> Parsed<Option<ExprKind>> {
         let start = self.span_here();
         let of = match self.peek().clone() {
