@@ -56,7 +56,7 @@ pub(crate) struct Included {
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// The name of the search: `check`, `check exclusion`, `run`.
+    /// The name of the search, which is the title of its lens: `check`, `check exclusion`, `run`.
     pub name: String,
     /// The answer, in one line.
     pub answer: String,

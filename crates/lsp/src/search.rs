@@ -157,8 +157,8 @@ fn answer(
     }
 }
 
-/// Sets the options so that only a kind of violation or a named property counts, as `--property`
-/// does. Refuses a word that is neither.
+/// Sets the options so that only one kind of violation, or one named property, counts, as
+/// `--property` does. Refuses a word that names neither a kind nor a property.
 fn ask(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
     let named = program.named_properties();
     options.counted = Some(match Kinds::parse(word) {

@@ -145,7 +145,9 @@ struct OrderedHistory {
     before: Vec<Vec<OperationId>>,
 }
 
-/// Makes the history again, and records the operations that come before each operation.
+/// Repeats the calls and ends of a history, in their order, and records the operations that come
+/// before each operation. `by_time`: whether these are all ended operations, or only those of the
+/// same process.
 fn with_order(
     history: &History<Name, Answer>,
     by_time: bool,
@@ -250,7 +252,7 @@ fn agrees_with_all_orders() {
 
 #[test]
 fn many_operations_are_decided_or_reported_as_too_many() {
-    // 40 operations overlap and fit in any order, and all orders have the same state.
+    // 40 operations overlap; they have the same results in every order, and lead to the same state.
     let mut history = History::new();
     let ids: Vec<OperationId> = (0..40)
         .map(|n| history.call(n, Name::Put(1)).unwrap())

@@ -12,7 +12,7 @@ use lsp_server::{Connection, Message, Notification, Request, RequestId, Response
 use mazurka_lsp::{Ended, Environment, serve};
 use serde_json::{Value, json};
 
-/// The time to wait for an answer. No answer takes longer, even on a busy machine.
+/// The time to wait for an answer, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reads included files from the folder of a program.

@@ -170,7 +170,7 @@ fn programs_follow_a_library_that_is_open() {
     assert_eq!(check(&mut client, &main)["verdict"], "verified");
 }
 
-/// Too many states for any machine.
+/// A program with too many states for any machine, which calls a procedure of `lib.maz`.
 const ENDLESS: &str = "include \"lib.maz\"
 var a: int[14] = 0
 process p (i in 0..14) { a[i] := a[(i + 1) % 14] + 1; a[i] := a[(i + 2) % 14] + 1; one() }

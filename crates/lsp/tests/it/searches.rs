@@ -136,7 +136,7 @@ fn an_edit_a_cancel_and_another_search_end_a_search() {
         CANCELLED
     );
     assert!(client.answer(&run).is_ok());
-    // The server answers requests during a search, and can shut down during a search.
+    // The server answers requests during a search. Closing the file ends the search.
     let search = client.ask("workspace/executeCommand", asked);
     assert!(
         !client
