@@ -49,7 +49,7 @@ pub use lsp_server::Connection;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     Cancel, DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument,
-    DidOpenTextDocument, Exit, Notification as Told, PublishDiagnostics,
+    DidOpenTextDocument, Exit, Notification as NotificationType, PublishDiagnostics,
 };
 use lsp_types::request::{
     CodeLensRefresh, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand,
@@ -168,7 +168,7 @@ fn greet(connection: &Connection) -> Result<Value, Ended> {
                 let message = "the first request is `initialize`".to_owned();
                 send(Response::new_err(request.id, code, message));
             }
-            Ok(Message::Notification(told)) if told.method == Exit::METHOD => {
+            Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
                 return Err(Ended::Exited);
             }
             Ok(_) => {}
@@ -250,7 +250,7 @@ impl Server {
             select! {
                 recv(connection.receiver) -> message => match message {
                     Ok(Message::Request(request)) => self.request(request),
-                    Ok(Message::Notification(told)) if told.method == Exit::METHOD => {
+                    Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
                         let orderly = self.is_shut_down;
                         return if orderly { Ended::ShutDown } else { Ended::Exited };
                     }

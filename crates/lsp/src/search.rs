@@ -125,7 +125,7 @@ fn answer(
     match question {
         Question::Check(name) => {
             if let Some(name) = name {
-                ask(program, name, &mut options)?;
+                set_counted(program, name, &mut options)?;
             }
             options.specification = environment.specification(program)?;
             let record = program.check(&options, &mut watch);
@@ -159,7 +159,7 @@ fn answer(
 
 /// Sets the options so that only one kind of violation, or one named property, counts, as
 /// `--property` does. Refuses a word that names neither a kind nor a property.
-fn ask(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
+fn set_counted(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
     let named = program.named_properties();
     options.counted = Some(match Kinds::parse(word) {
         Some(_) if word == Kind::Property.name() && !program.states_property() => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, never, select, unbounded};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId};
-use lsp_types::notification::{Exit, Notification as Told};
+use lsp_types::notification::{Exit, Notification as NotificationType};
 use serde_json::{Value, json};
 
 use crate::{Connection, Ended, Environment, serve};
@@ -50,8 +50,7 @@ fn read_messages(
     while let Some(payload) = frames.payload(&mut read)? {
         match parsed(&payload) {
             Ok(Some(message)) => {
-                let is_exit =
-                    matches!(&message, Message::Notification(told) if told.method == Exit::METHOD);
+                let is_exit = matches!(&message, Message::Notification(notification) if notification.method == Exit::METHOD);
                 if arrived.send(message).is_err() || is_exit {
                     break;
                 }

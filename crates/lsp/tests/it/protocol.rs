@@ -144,12 +144,12 @@ fn half_a_surrogate_pair_is_a_character() {
         .as_str()
         .expect("a text");
     assert!(hover.contains("\n\u{fffd} \u{1f600}"), "{hover}");
-    let told = sent
+    let published = sent
         .iter()
         .find(|one| one["method"] == "textDocument/publishDiagnostics");
-    let told = &told.expect("diagnostics")["params"]["diagnostics"];
+    let published = &published.expect("diagnostics")["params"]["diagnostics"];
     assert_eq!(
-        told[0]["range"]["start"],
+        published[0]["range"]["start"],
         json!({ "line": 2, "character": 15 })
     );
 }
