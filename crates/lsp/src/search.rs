@@ -36,7 +36,7 @@ pub(crate) struct Search {
     stop: Arc<AtomicBool>,
 }
 
-/// The end of a search.
+/// The outcome of a search, and the request that it answers.
 pub(crate) struct Answer {
     pub id: RequestId,
     /// The result. The error says in a sentence why there is none.
@@ -46,8 +46,10 @@ pub(crate) struct Answer {
 /// The result of a search.
 pub(crate) struct Outcome {
     verdict: Verdict,
+    /// One line: the verdict, or for [`Question::Run`] the seed and the final state.
     message: String,
     witnesses: Vec<Witness>,
+    /// The run of [`Question::Run`]; `None` for [`Question::Check`].
     run: Option<Run>,
 }
 

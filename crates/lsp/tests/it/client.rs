@@ -222,6 +222,7 @@ impl Client {
     }
 }
 
+/// Returns the parameters of a request about a position in a file.
 pub fn at(uri: &str, position: &Value) -> Value {
     json!({
         "textDocument": { "uri": uri },
