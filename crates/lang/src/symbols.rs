@@ -430,7 +430,8 @@ impl<'s> NameResolver<'s> {
         self.scopes.pop();
     }
 
-    /// Returns the byte of the bracket that closes a block whose last statement ends here.
+    /// Returns the position of the bracket that closes a block. `last` is the end of the last
+    /// statement of the block.
     fn block_end(&self, last: u32) -> u32 {
         let mut rest = self.text.get(last as usize..).unwrap_or("");
         loop {

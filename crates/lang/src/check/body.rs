@@ -56,7 +56,7 @@ pub(super) struct Alias {
     pub uses: u32,
 }
 
-/// The names of a body, saved while another one is checked.
+/// The names of a body, saved while another body is checked.
 pub(super) struct Names<'s> {
     locals: FxHashMap<&'s str, Binding>,
     undo: Vec<(&'s str, Option<Binding>)>,
@@ -91,8 +91,8 @@ pub(super) enum Meaning {
     Function,
     /// An object, by its index in the checker's objects.
     Object(u32),
-    /// An unknown name, or one whose declaration has a mistake. The mistake was reported, so uses
-    /// are not.
+    /// An unknown name, or a name whose declaration has a mistake. The mistake was reported, so
+    /// uses of the name are not reported.
     Poison,
 }
 
@@ -278,7 +278,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
         self.undo.push((name.text, before));
     }
 
-    /// Returns what a name means; reports an unknown one.
+    /// Returns the meaning of a name. Reports a name that is unknown or does not have a value yet.
     pub(super) fn resolve(&mut self, name: Name<'s>, wanted: ExpectedName) -> Meaning {
         if let Some(binding) = self.locals.get(name.text) {
             return binding.meaning;
@@ -326,8 +326,8 @@ impl<'c, 's> BodyChecker<'c, 's> {
         }
     }
 
-    /// Returns the meaning of a name, if it is a local, a shared variable or a constant array.
-    /// Reports nothing.
+    /// Returns the meaning of a name that is in a local scope, or that is a shared variable or a
+    /// constant array. Returns `None` for any other name, and reports nothing.
     pub(super) fn peek(&self, name: Name<'s>) -> Option<Meaning> {
         if let Some(binding) = self.locals.get(name.text) {
             return Some(binding.meaning);

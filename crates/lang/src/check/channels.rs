@@ -232,10 +232,9 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Records that a send or receive touches only one end of its channel: then a send and a
-    /// receive can be independent (`run/machine/ends.rs`). This holds only if the statement may
-    /// wait, and if neither the value nor its destination reads the number of messages in a
-    /// channel.
+    /// Records which end of its channel a send or a receive touches, so that a send and a receive
+    /// can be independent (`run/machine/ends.rs`). Records nothing if the statement never waits, or
+    /// if its value or its destination reads the number of messages in a channel.
     pub(super) fn record_channel_end(
         &mut self,
         channel: &ast::Expr<'s>,
@@ -259,7 +258,7 @@ impl<'s> BodyChecker<'_, 's> {
             return;
         };
         // An expression that the checker made has the span of the whole statement; an expression of
-        // the file has a smaller one.
+        // the file has a smaller span.
         let program = &self.c.program;
         let is_count = |e: &Expr| match e.kind {
             ExprKind::Shared(var) | ExprKind::Element(var, _) => {
@@ -286,7 +285,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks `len(c)`, if c is a channel and the file does not declare `len`.
+    /// Checks `len(c)`. Returns `None` if this is another call: if `c` is not a synchronisation
+    /// object, or the file declares `len`.
     pub(super) fn channel_length(
         &mut self,
         name: ast::Name<'s>,

@@ -1,6 +1,7 @@
 //! Evaluates the expressions whose values must be known before the program runs: constants, sizes
-//! of arrays, bounds, ranges and initial values. Each is checked as an ordinary expression, which
-//! `fold.rs` folds; if no constant is left, a diagnostic points at the part that is not constant.
+//! of arrays, bounds, ranges and initial values. Each of them is checked as an ordinary expression,
+//! which `fold.rs` folds. If the result is not a constant, a diagnostic points at the innermost
+//! part that is not constant.
 
 use super::ConstantValue;
 use super::body::BodyChecker;

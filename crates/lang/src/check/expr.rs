@@ -48,13 +48,13 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks a condition in a named place.
+    /// Checks a condition. `place` names its place in messages, as in "`while`".
     pub(super) fn condition(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Expr {
         let typed = self.expr_in(expr, place);
         self.truth(typed, place)
     }
 
-    /// Reports an expression that is not a truth value.
+    /// Returns the expression, and reports it if it is not a truth value.
     pub(super) fn truth(&mut self, typed: Typed, place: &str) -> Expr {
         if !matches!(typed.ty, Ty::Known(Type::Bool) | Ty::Poison) {
             let text = self.c.noun(typed.ty);
@@ -678,7 +678,7 @@ impl<'s> BodyChecker<'_, 's> {
             Ty::Literal if is_integer(ty) => self.settle(typed.expr, ty),
             Ty::Known(found) if is_integer(found) && is_integer(ty) => {
                 if let ExprKind::Const(value) = typed.expr.kind {
-                    // The literal is so large that only `u64` holds it.
+                    // The literal is so large that only `u64` can hold it.
                     self.does_not_fit(numeric(value, found), ty, span);
                 } else {
                     self.mismatch(typed.ty, ty, span);

@@ -451,7 +451,7 @@ impl<'s> Checker<'s> {
         self.program.vars[at].init = init;
     }
 
-    /// Whether a list has as many values as the variable has elements; reports a list that has not.
+    /// Whether a list has as many values as the variable has elements. Reports any other list.
     pub(super) fn list_fits(
         &mut self,
         name: &str,

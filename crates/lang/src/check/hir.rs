@@ -2,8 +2,8 @@
 //! every expression typed, every constant folded, every `process (i in a..b)` expanded
 //! into its instances.
 //!
-//! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps source spans and
-//! names, because labels and messages are made from it.
+//! [`crate::check`] makes this program, and [`crate::compile`] turns it into code. It keeps source
+//! spans and names, because labels and messages are made from it.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -310,7 +310,7 @@ pub struct Lock {
     pub span: Span,
 }
 
-/// A `requires`, `invariant` or `ensures`.
+/// A `requires`, `invariant`, `ensures` or `cover`.
 #[derive(Clone, Debug)]
 pub struct Property {
     /// Its name, if it has one.
@@ -744,7 +744,7 @@ pub enum ExprKind {
     Element(VarId, Box<Expr>),
     /// An element of a constant array, or an index checked against the size of a dimension.
     Table(Arc<Table>, Box<Expr>),
-    /// `!e` or `-e`
+    /// `!e`, `-e` or `~e`
     Unary(UnaryOp, Box<Expr>),
     /// `e + f` and so on; `&&` and `||` evaluate their right side only if needed.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),

@@ -18,7 +18,7 @@ use crate::syntax::ast::{self, Init, Name, Range};
 pub(super) enum Mode {
     /// Before the program runs.
     Constant,
-    /// When the statement runs, which computes them.
+    /// When the `let` statement runs.
     Local,
 }
 

@@ -100,7 +100,8 @@ pub(super) enum CurrentProcess {
     Unknown,
     /// The process with this index.
     Process(i64),
-    /// The process that calls this procedure. The index of the process is in this hidden parameter.
+    /// Any process that calls the procedure with this index. The hidden parameter of the procedure
+    /// holds the index of the process.
     Caller(u32, LocalId),
 }
 
@@ -158,8 +159,8 @@ impl<'s> Checker<'s> {
         self.declare_global(name, Global::Object(id));
     }
 
-    /// Gives every object its variables. `clients`: the number of processes after those
-    /// of the file.
+    /// Gives every object its variables. `clients` is the number of client processes, which follow
+    /// the processes of the file.
     pub(super) fn objects(&mut self, file: &File<'s>, clients: i64) {
         let apart = |item: &Item<'s>| match item {
             Item::Object(object) => {
@@ -398,7 +399,8 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Calls `found` with each procedure that a statement calls, without spawned code.
+/// Calls `found` with the index of each procedure that a statement calls. Calls in spawned code do
+/// not count.
 fn for_each_call(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
     match &stmt.kind {
         StmtKind::Call(id, _) => found(id.0 as usize),

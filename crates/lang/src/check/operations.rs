@@ -58,8 +58,10 @@ const MAX_SLOTS: i64 = 64;
 /// Limit on the number of calls that a client chooses from.
 const MAX_CALLS: usize = 256;
 
-/// The name of the property, and that of the processes.
+/// The name of the property.
 const PROPERTY: &str = "linearizable";
+
+/// The name of the client processes.
 const CLIENT: &str = "client";
 
 /// Where the results of operations are stored.
@@ -298,7 +300,7 @@ impl<'s> Checker<'s> {
         self.program.linearizable = Some(object);
     }
 
-    /// Adds the calls of an operation with all arguments.
+    /// Adds a call of an operation for each combination of its arguments.
     fn calls_of(
         &mut self,
         name: Name<'s>,

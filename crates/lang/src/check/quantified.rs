@@ -3,8 +3,8 @@
 //!
 //! The checker unrolls them: `forall i in 0..3: a[i] > 0` becomes `a[0] > 0 && a[1] > 0 && a[2] >
 //! 0`. The parts are in the order of the range, and `forall` and `exists` stop at the first part
-//! that decides the result. The tree of the operators is balanced, so that recursive functions on
-//! it do not go deep.
+//! that decides the result. The tree of the operators is balanced, so that recursive functions over
+//! it need little stack.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 

@@ -437,7 +437,7 @@ impl<'s> BodyChecker<'_, 's> {
         flat
     }
 
-    /// Returns what a name with indices and fields selects. Reports mistakes.
+    /// Resolves a name with indices and fields. Reports mistakes.
     pub(super) fn select(
         &mut self,
         name: Name<'s>,
@@ -635,7 +635,8 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Returns what an expression selects, if it is a variable, an element or a field.
+    /// Resolves an expression that is a variable, an element or a field. Returns `None` for any
+    /// other expression.
     pub(super) fn selected(&mut self, expr: &ast::Expr<'s>) -> Option<Selected> {
         Some(match &expr.kind {
             ast::ExprKind::Name(name) => self.select(*name, &[], expr.span),

@@ -396,7 +396,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Lowers a wait at a barrier to at most two steps. In the first the process arrives; if it is
-    /// the last one to arrive, it releases all others and goes on. Any other process then waits
+    /// the last one to arrive, it releases all others and continues. Any other process then waits
     /// until it is released.
     fn arrive(
         &mut self,

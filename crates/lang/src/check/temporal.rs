@@ -54,8 +54,8 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Reports a property whose name is also that of a kind of violations, such as `deadlock`,
-    /// because `--property` accepts both.
+    /// Reports a property with the name of a kind of violation, such as `deadlock`, because
+    /// `--property` accepts both names of properties and kinds of violations.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {

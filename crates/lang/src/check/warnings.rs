@@ -1,9 +1,9 @@
 //! Warnings about useless declarations, found in the syntax tree.
 //!
 //! One walk through the tree records for each name whether it is read and whether it is written.
-//! Names that are not used give warnings. The checked program does not contain these uses any more:
-//! its constants are folded, and it lacks the processes without instances. As in the checker, a
-//! local hides a shared variable or an outer local with the same name.
+//! Names that are not used give warnings. The checked program does not contain all uses: its
+//! constants are folded, and a process with an empty range has no instance in it. As in the
+//! checker, a local hides a shared variable or an outer local with the same name.
 
 use std::slice::from_ref;
 
@@ -42,8 +42,9 @@ struct Survey<'s> {
     locals: Vec<ScopedLocal<'s>>,
     /// For each name, the index in `locals` of the local that it refers to.
     visible: FxHashMap<&'s str, usize>,
-    /// The current procedure (`None`: a process), and the procedures that each one calls.
+    /// The procedure or function that is being visited; `None` in a process.
     inside: Option<&'s str>,
+    /// The procedures that each procedure calls; under `None`, those that processes call.
     calls: FxHashMap<Option<&'s str>, FxHashSet<&'s str>>,
     /// Whether a property other than determinism is stated.
     states_property: bool,

@@ -52,7 +52,7 @@ impl Fault {
             Fault::OutOfRange => MishapKind::OutOfRange,
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
-            // 0 stands for the limit, which the caller takes from the instruction.
+            // 0 is a placeholder: the caller replaces it by the limit in the instruction.
             Fault::MessageLimit => MishapKind::MessageLimit(0),
             Fault::Undecided => MishapKind::Undecided,
             Fault::BrokenOff => MishapKind::BrokenOff,

@@ -59,8 +59,8 @@ fn passable(code: &Code) -> Vec<bool> {
     }
 }
 
-/// Returns the instructions that are reached from these without passing a mark. `descend`: whether
-/// to include the instructions of called procedures.
+/// Returns the instructions that are reached from those in `worklist` without passing a mark.
+/// `descend`: whether to include the instructions of called procedures.
 fn reached_without_mark(
     code: &Code,
     mut worklist: Vec<usize>,

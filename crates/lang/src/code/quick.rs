@@ -104,6 +104,7 @@ pub(crate) struct Turn {
     pub slot: u32,
     /// The new value of the loop variable.
     pub value: i64,
+    /// The instruction at which the process rests or ends.
     pub pc: u32,
     pub ends: bool,
 }
@@ -123,7 +124,8 @@ impl Next {
         })
     }
 
-    /// Returns the test of the loop, and which of its outcomes leads to this instruction, if any.
+    /// Returns the instruction of the loop's test and the outcome of the test that leads to `pc`;
+    /// `None` if neither outcome does.
     pub fn side_to(self, pc: u32) -> Option<(u32, bool)> {
         let sides = [(self.again, true), (self.after, false)];
         let (_, held) = sides.into_iter().find(|(to, _)| *to == pc)?;

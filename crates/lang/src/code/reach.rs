@@ -61,7 +61,7 @@ fn touches(op: Op) -> Option<Access> {
     Some(access)
 }
 
-/// Returns the accesses that an instruction reaches itself.
+/// Returns the accesses of an instruction itself, without those of its successors.
 fn own_accesses(code: &Code, pc: usize, separate: bool) -> SmallVec<[Access; 2]> {
     let mut accesses = SmallVec::new();
     let Some(access) = touches(code.ops[pc]) else {

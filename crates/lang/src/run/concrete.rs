@@ -13,8 +13,8 @@ use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// Is called before each instruction of a step, to make the label of the step. Explorers need no
-/// labels and use [`NoListener`].
+/// Collects data while a step runs, such as the parts of its label: the interpreter calls a
+/// listener before each instruction. Explorers need no labels and use [`NoListener`].
 pub(crate) trait Listener {
     /// Whether the interpreter calls the listener.
     const LISTENS: bool;
@@ -206,7 +206,8 @@ impl<L: Listener> Domain for Numbers<'_, L> {
     }
 }
 
-/// Chooses between known bounds: the given outcome, or the least value if no outcome is given.
+/// Returns the outcome of a `choose` with known bounds: the given outcome, or the least value if no
+/// outcome is given.
 pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
     if first >= end {
         return Err(Halt::Fault(Fault::NothingToChoose));

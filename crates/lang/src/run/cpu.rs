@@ -273,8 +273,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Records this place if the process may rest here. After a write to a cell of an invariant it
-    /// may not, because invariants are checked after the whole step.
+    /// Records this place if the process may rest here. The process may not rest after a write to a
+    /// cell of an invariant, because invariants are checked after the whole step.
     fn record_resting_place(
         &mut self,
         r: &Registers,

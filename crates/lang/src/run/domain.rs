@@ -375,8 +375,8 @@ pub(crate) trait Domain {
     }
 
     /// Decides whether an invariant, given by its index, holds for these cells. If a condition is
-    /// given too, the step has written a variable of the invariant only if the condition holds;
-    /// otherwise the invariant counts as holding.
+    /// given too, the step has written a variable of the invariant only if the condition holds; if
+    /// the condition is false, the invariant counts as holding.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,

@@ -83,9 +83,9 @@ enum Changed {
 
 /// The part of a step that was made quickly.
 enum QuickStepResult {
-    /// All of it; its event is at this position.
+    /// The whole step. Its event is at this position of the run.
     Whole(usize),
-    /// Everything before this instruction.
+    /// The part before this instruction.
     Until(u32),
 }
 
@@ -119,12 +119,16 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) table: ProcessTable,
-    /// The events of the run; those beyond `taken` are kept to reuse the allocation.
+    /// The events of the run. Events beyond the length of `taken` belong to steps that were taken
+    /// back; they are kept to reuse their memory.
     run: Vec<Event>,
+    /// For each step of the run, the data to take it back.
     taken: Vec<StepUndo>,
     undo: Vec<Undo<i64>>,
     operands: Vec<i64>,
+    /// The invariants over cells that the current step has written.
     dirty: Vec<u32>,
+    /// The mishaps of the initial state.
     initial: Vec<Mishap>,
     /// The text that each process prints before its first step, if the program prints.
     pub(crate) printed_at_start: Vec<Vec<String>>,
@@ -162,8 +166,8 @@ impl Machine {
 
     /// Makes a machine in the initial state for a search that waits only for a limited time. Longer
     /// local work before a first step is broken off, which is a mishap of the initial state
-    /// ([`Execution::break_off_long_steps`] does this for steps). `reached` records what processes
-    /// pass.
+    /// ([`Execution::break_off_long_steps`] does this for steps). `reached` records the
+    /// instructions that processes pass.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -553,7 +557,8 @@ impl Machine {
         }
         let obstacle = trial.step_with(process, &[], &mut NoListener).err();
         if trial.table.len() != self.table.len() {
-            // The trial has numbered new processes. This machine may number others first.
+            // The trial has numbered new processes, but this machine may number other processes
+            // first.
             *place = None;
         }
         obstacle

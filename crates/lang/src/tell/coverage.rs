@@ -251,7 +251,8 @@ struct Vacuity<'a> {
 const MAX_QUOTED: usize = 60;
 
 impl Vacuity<'_> {
-    /// Handles a sequence of statements. If a statement is not reached, neither are those after it.
+    /// Handles a sequence of statements. If a statement is not reached, the statements after it are
+    /// not reached either.
     fn sequence(&mut self, stmts: &[Stmt]) {
         let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
@@ -273,7 +274,8 @@ impl Vacuity<'_> {
         self.assertions(missed);
     }
 
-    /// Handles a body like `sequence`, if it is entered. If it is not, another warning says so.
+    /// Handles a body like `sequence`, if it is entered. Otherwise another warning says that it is
+    /// not entered, so this function warns only about the assertions in it.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
         if entered {
             self.sequence(stmts)

@@ -53,7 +53,8 @@ impl Code {
         layout.names[at].ty
     }
 
-    /// Returns the process that holds an object, if the value of this cell names one.
+    /// Returns the index of the process that holds an object, if the value of this cell says so.
+    /// The cell belongs to a variable of the object.
     pub(super) fn holder(&self, cell: u32, value: i64) -> Option<u32> {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
@@ -106,7 +107,8 @@ impl Code {
             return None;
         };
         let step = &self.steps[step as usize];
-        // The text of an update is that of its whole statement, with the destination of the result.
+        // The text of an update is the text of its whole statement, with the destination of the
+        // result.
         let words = self.words(step.span);
         let is_operation = self.program.lowered.contains(&step.span)
             || matches!(self.ops[mark as usize], Op::Mark(_))
@@ -139,8 +141,8 @@ impl Code {
     }
 
     /// Explains a mishap like `explain`; `show` makes the messages of `assert` and `error`. `cells`
-    /// are the values after the mishap, if they are numbers: they tell whether a property is false
-    /// or has no value.
+    /// are the values after the mishap; `None` if they are terms. They decide whether the message
+    /// says that a property is false or that it has no value.
     fn explain_with(
         &self,
         mishap: &Mishap,
@@ -262,6 +264,8 @@ impl Machine {
     }
 }
 
+/// Describes runs in the words of the source.
+///
 /// ```
 /// # use std::sync::Arc;
 /// use mazurka_core::Narrator;

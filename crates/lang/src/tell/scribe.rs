@@ -8,8 +8,8 @@ use crate::run::{ConcreteSituation, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::EvaluationContext;
 
-/// Limit on the number of guards, and on the number of actions, in the label of a step. A loop in
-/// an atomic block may have millions.
+/// Limit on the number of guards, and on the number of actions, in the label of a step. The label
+/// of a loop in an atomic block could otherwise have millions.
 const MAX_ITEMS: usize = 100;
 
 /// Collects the guards, actions, prints and reads of a step.
@@ -21,17 +21,18 @@ pub(super) struct Scribe {
     /// The text of the chosen alternative of a `select`. `None` if the step chose `else` or has no
     /// `select`.
     pub alternative: Option<String>,
-    /// Whether the step has come to the choice among the alternatives of a `select`. This is false
-    /// if the evaluation of a condition has failed before.
+    /// Whether the step has reached the choice among the alternatives of a `select`. This is false
+    /// if the evaluation of a condition failed before the choice.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
     /// The cells in the order in which they were first read, each with the value read.
     pub reads: Vec<(u32, i64)>,
+    /// The cells in `reads`.
     read: FxHashSet<u32>,
 }
 
-/// The first items of a sequence, and the number of further ones.
+/// The first items of a sequence, and the number of further items.
 pub(super) struct FirstItems<T> {
     pub first: Vec<T>,
     pub more: usize,

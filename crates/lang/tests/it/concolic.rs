@@ -1,4 +1,4 @@
-//! Tests that path conditions are as printed in the guarded-command paper.
+//! Tests that path conditions are the conditions that the guarded-command paper prints.
 
 use mazurka_lang::{Concolic, compile, load};
 

@@ -112,6 +112,7 @@ pub(crate) struct Compiler<'a> {
     /// The temporaries of the statement that hold a computed value, each with the expression of the
     /// value.
     computed: Vec<(LocalId, Expr)>,
+    /// The number of slots of the body's frame so far.
     frame: u32,
     /// The spawned blocks that are not compiled yet, each with the instruction that starts it.
     blocks: Vec<(u32, &'a [Stmt])>,

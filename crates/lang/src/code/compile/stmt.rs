@@ -250,8 +250,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles `break`, `continue` or `return`. It closes the guards and atomic blocks that it
-    /// leaves.
+    /// Compiles `break`, `continue` or `return`, and before the jump the end of each guard and
+    /// atomic block that the statement leaves.
     fn leave(&mut self, leave: Leave) {
         let enclosing = match (leave, self.loops.last()) {
             (Leave::Procedure, _) | (_, None) => (0, 0),
@@ -372,7 +372,8 @@ impl<'a> Compiler<'a> {
         exit
     }
 
-    /// Emits code that jumps if a counter is 0 and else decrements it. Returns the jump.
+    /// Emits code that jumps if a counter is 0, and otherwise decrements the counter. Returns the
+    /// jump.
     pub(super) fn count_down(&mut self, counter: LocalId) -> u32 {
         let slot = self.slot(counter);
         self.emit(Op::Local(slot));

@@ -1,5 +1,5 @@
-//! What a machine says about steps that were not made yet: the claims of the next step of a
-//! process, and the [`Promises`], such as the accesses that are still possible.
+//! The claims of the next step of a process, and the [`Promises`] of a machine, such as the
+//! accesses that are still possible.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
 use smallvec::SmallVec;
@@ -57,8 +57,8 @@ fn claims_of_ends(
     }
 }
 
-/// Makes the claims of a step that waits at an end of a channel those of the other end, at which
-/// another process must make a step first.
+/// Replaces the claims of a step that waits at one end of a channel by claims of the other end,
+/// where another process must make a step first.
 #[inline(never)]
 fn claim_other_ends(code: &Code, step: u32, claims: &mut Claims) {
     let Some(ends) = &code.steps[step as usize].ends else {

@@ -84,7 +84,7 @@ impl Code {
         }
     }
 
-    /// Whether a process starts or joins another.
+    /// Whether a process may start or join another process.
     pub fn starts_processes(&self) -> bool {
         let starts = |op: &Op| {
             matches!(

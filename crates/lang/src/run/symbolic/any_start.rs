@@ -167,8 +167,8 @@ impl AnyStart {
     }
 
     /// Returns the observed values at the end of a run from these initial values (one value for
-    /// each cell). Returns `None` if they lead to numbers beyond 64 bits, and `Some(None)` if the
-    /// run is not executable from them.
+    /// each cell). Returns `None` if the initial values lead to numbers beyond 64 bits, and
+    /// `Some(None)` if the run is not executable from them.
     pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
         if self.machine.value(outlook.condition, cells)? == 0 {
             return Some(None);

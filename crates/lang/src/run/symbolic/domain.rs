@@ -288,8 +288,8 @@ impl Domain for TermDomain<'_> {
         self.choose_value(step, first, end)
     }
 
-    /// Returns a variable named by the process and the index of the input there, so that equivalent
-    /// runs read the same input.
+    /// Returns a variable named by the process and the index of the input in the process, so that
+    /// equivalent runs read the same input.
     fn input(
         &mut self,
         _: &Code,

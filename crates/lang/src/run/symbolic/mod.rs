@@ -125,7 +125,7 @@ pub struct SymbolicMachine {
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
     table: ProcessTable,
-    /// The events of the run; those beyond `taken` are kept to reuse the allocation.
+    /// The events of the run, then events of steps that were taken back, to reuse their memory.
     run: Vec<Event>,
     taken: Vec<StepUndo>,
     undo: Vec<Undo<Term>>,

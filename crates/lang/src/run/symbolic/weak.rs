@@ -40,15 +40,16 @@ impl Logic {
 }
 
 impl SymbolicMachine {
-    /// Lets processes rest before every unknown condition, including that of an `assume`, and start
-    /// in any order. [`with_branches_apart`](Self::with_branches_apart) does the same for fewer
-    /// conditions. This is for engines that count local work as part of the access before it.
+    /// Lets processes rest before every unknown condition, including the condition of an `assume`,
+    /// and start in any order. [`with_branches_apart`](Self::with_branches_apart) does the same for
+    /// fewer conditions. This is for engines that count local work as part of the access before it.
     pub fn with_conditions_apart(mut self) -> Self {
         self.apart = Apart::Conditions;
         self.starting_in_any_order()
     }
 
-    /// Returns how many conditions at the beginning of the path hold before the first step.
+    /// Returns the number of conditions at the beginning of the path that no step has added: they
+    /// come from the `requires`.
     fn required(&self) -> usize {
         self.taken
             .first()

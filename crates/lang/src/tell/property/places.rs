@@ -1,7 +1,7 @@
 //! Computes from the code the lines at which a process can rest. An `at` with any other line is
 //! reported as a mistake, because the answer "unreachable" would hide this mistake.
 //!
-//! The result may contain too many lines, because all paths through the code count, also those that
+//! The result may contain too many lines, because all paths through the code count, also paths that
 //! no run takes. The name of a spawned process is known only at run time, so `0.1` may be any
 //! process that process 0 may spawn.
 
@@ -45,7 +45,7 @@ struct RestWalk {
     unknown: bool,
 }
 
-/// Refuses a point that no process can reach.
+/// Returns an error for a point that no process can reach.
 pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(), String> {
     let name = process.to_string();
     let mut numbers = name.split('.').map(|k| k.parse().unwrap_or(usize::MAX));
@@ -218,9 +218,9 @@ fn called(code: &Code, place: CodePosition, procedure: u32) -> Vec<CodePosition>
     places
 }
 
-/// Whether a process that starts at `start` may spawn more processes than there are starting places
-/// in its code. This is possible if two spawns start the same procedure, or if a spawn is in a loop
-/// or in a called procedure.
+/// Whether a process that starts at `start` may spawn more processes than [`RestWalk::spawns`] has
+/// entries. This is possible if two spawns start the same procedure, or if a spawn is in a loop or
+/// in a called procedure.
 fn spawns_again(code: &Code, start: usize) -> bool {
     let own = own(code, [start]);
     let mut starts: FxHashSet<u32> = FxHashSet::default();
