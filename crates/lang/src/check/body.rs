@@ -30,7 +30,7 @@ pub(super) struct BodyChecker<'c, 's> {
     pub inlining: Vec<u32>,
     /// Whether the code that is being checked makes all its reads in one step, even with `atomicity
     /// access`.
-    pub whole: bool,
+    pub one_step: bool,
     /// Whether the expressions may name locals of processes.
     pub temporal: bool,
     /// Whether a loop encloses the current statement.
@@ -57,7 +57,7 @@ pub(super) struct Alias {
 }
 
 /// The names of a body, saved while another body is checked.
-pub(super) struct Names<'s> {
+pub(super) struct SavedNames<'s> {
     locals: FxHashMap<&'s str, Binding>,
     undo: Vec<(&'s str, Option<Binding>)>,
     scope: usize,
@@ -126,7 +126,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
             ended_locals: FxHashMap::default(),
             aliases: Vec::new(),
             inlining: Vec::new(),
-            whole: true,
+            one_step: true,
             temporal: false,
             in_loop: false,
             in_procedure: false,
@@ -140,14 +140,14 @@ impl<'c, 's> BodyChecker<'c, 's> {
     /// Makes a checker for the body of a process or procedure, whose reads may be separate steps.
     pub(super) fn of_process(c: &'c mut Checker<'s>) -> Self {
         BodyChecker {
-            whole: false,
+            one_step: false,
             ..BodyChecker::new(c)
         }
     }
 
     /// Removes and returns all names: the body of a function sees none of its caller's names.
-    pub(super) fn take_names(&mut self) -> Names<'s> {
-        Names {
+    pub(super) fn take_names(&mut self) -> SavedNames<'s> {
+        SavedNames {
             locals: std::mem::take(&mut self.locals),
             undo: std::mem::take(&mut self.undo),
             scope: std::mem::take(&mut self.scope),
@@ -155,15 +155,15 @@ impl<'c, 's> BodyChecker<'c, 's> {
     }
 
     /// Restores the names that [`take_names`](Self::take_names) removed.
-    pub(super) fn put_names(&mut self, names: Names<'s>) {
+    pub(super) fn put_names(&mut self, names: SavedNames<'s>) {
         (self.locals, self.undo, self.scope) = (names.locals, names.undo, names.scope);
     }
 
     /// Runs `inner` on code that is executed in one step.
     pub(super) fn in_one_step<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = std::mem::replace(&mut self.whole, true);
+        let outer = std::mem::replace(&mut self.one_step, true);
         let result = inner(self);
-        self.whole = outer;
+        self.one_step = outer;
         result
     }
 

@@ -392,8 +392,8 @@ impl<'s> BodyChecker<'_, 's> {
         let operand = self.operand(channel, span)?;
         match operand.kind {
             LoweredKind::Channel(channel) => Some((operand, channel)),
-            reads_count => {
-                let noun = reads_count.noun();
+            other => {
+                let noun = other.noun();
                 self.report(
                     Diagnostic::new("M0428", channel.span, format!("this is {noun}"))
                         .label("expected a channel")

@@ -197,7 +197,7 @@ impl<'s> BodyChecker<'_, 's> {
     /// Refuses an argument that reads shared variables and is used more than once, if each read is
     /// a separate step.
     pub(super) fn refuse_repeated_reads(&mut self, value: &Expr, uses: u32) {
-        let splits = self.c.program.atomicity == Atomicity::Access && !self.whole;
+        let splits = self.c.program.atomicity == Atomicity::Access && !self.one_step;
         if uses < 2 || !splits {
             return;
         }

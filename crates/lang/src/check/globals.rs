@@ -372,7 +372,7 @@ impl<'s> Checker<'s> {
                 let what = FillTarget {
                     name: names[0],
                     dims: &dims,
-                    of,
+                    element: of,
                     mode: Mode::Constant,
                 };
                 Some(BodyChecker::new(self).filled(what, init))

@@ -73,7 +73,7 @@ fn parts_of(source: &str) -> Parts<'_> {
     let mut items = Vec::new();
     let mut functions: FxHashMap<&str, std::rc::Rc<Function<'_>>> = FxHashMap::default();
     let mut constants = FxHashSet::default();
-    let mut match_operations = Vec::new();
+    let mut contents = Vec::new();
     let mut words = FxHashSet::default();
     for item in parse(source).file.items {
         match item {
@@ -89,7 +89,7 @@ fn parts_of(source: &str) -> Parts<'_> {
             Item::Spec(spec) => {
                 let from = spec.head.end as usize;
                 words.extend(words_of(&source[from..end_of_block(source, from)]));
-                match_operations.extend(spec.items);
+                contents.extend(spec.items);
             }
             _ => {}
         }
@@ -103,7 +103,7 @@ fn parts_of(source: &str) -> Parts<'_> {
             items.push(Item::Function(function));
         }
     }
-    items.extend(match_operations);
+    items.extend(contents);
     let file = File {
         items,
         ..File::default()

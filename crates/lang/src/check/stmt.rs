@@ -456,7 +456,7 @@ impl<'s> BodyChecker<'_, 's> {
         let what = FillTarget {
             name,
             dims: &dims,
-            of,
+            element: of,
             mode: Mode::Local,
         };
         let mut values = self.filled(what, init);

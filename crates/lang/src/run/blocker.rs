@@ -7,7 +7,7 @@ use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, 
 use crate::Machine;
 use crate::code::{Code, Joins, Op};
 use crate::run::state::Registers;
-use crate::run::{InstrRange, Obstacle, Plain, peek};
+use crate::run::{InstrRange, Obstacle, PlainNumbers, peek};
 
 impl Machine {
     pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
@@ -50,7 +50,7 @@ impl Machine {
             first: start,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
-        let handle = peek(&mut Plain, piece, cells, locals, &mut Vec::new())?.ok()?;
+        let handle = peek(&mut PlainNumbers, piece, cells, locals, &mut Vec::new())?.ok()?;
         Some(ProcessId(handle as u32))
     }
 

@@ -42,9 +42,9 @@ pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
 }
 
 /// The operations on numbers. True is 1, false is 0; a `u64` beyond `i64` is negative.
-pub(crate) struct Plain;
+pub(crate) struct PlainNumbers;
 
-impl Values for Plain {
+impl Values for PlainNumbers {
     type Value = i64;
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl Values for Plain {
 
 /// The domain of numbers.
 pub(crate) struct Numbers<'a, L> {
-    pub plain: Plain,
+    pub plain: PlainNumbers,
     /// The types of all inputs read so far, by process and by the index of the input in the
     /// process.
     pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
@@ -103,14 +103,14 @@ pub(crate) struct Numbers<'a, L> {
 }
 
 impl<L: Listener> Domain for Numbers<'_, L> {
-    type Values = Plain;
+    type Values = PlainNumbers;
     type Unknown = Infallible;
     type Extra = ();
 
     const LISTENS: bool = L::LISTENS;
 
     #[inline(always)]
-    fn values(&mut self) -> &mut Plain {
+    fn values(&mut self) -> &mut PlainNumbers {
         &mut self.plain
     }
 
@@ -233,7 +233,7 @@ pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
 /// Evaluates a property over cells.
 pub(crate) fn evaluate(snippet: &[Op], cells: &[i64]) -> Result<i64, Fault> {
     let piece = InstrRange::whole(snippet);
-    match peek(&mut Plain, piece, cells, &[], &mut Vec::new()) {
+    match peek(&mut PlainNumbers, piece, cells, &[], &mut Vec::new()) {
         Some(value) => value,
         None => unreachable!("a property only reads"),
     }

@@ -9,7 +9,7 @@ macro_rules! cpu {
         Cpu {
             code: &$machine.code,
             domain: &mut Numbers {
-                plain: Plain,
+                plain: PlainNumbers,
                 asked: &mut $machine.asked,
                 listener: $listener,
             },
@@ -52,8 +52,8 @@ use crate::code::{Code, Op, Waits};
 use crate::run::judge::Judge;
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Fuel, InstrRange, Listener, Log, NoListener, Numbers, Obstacle, Plain, Reached, Recorder,
-    StepInProgress, Undo, Unfinished, Work, evaluate, peek,
+    Cpu, Fuel, InstrRange, Listener, Log, NoListener, Numbers, Obstacle, PlainNumbers, Reached,
+    Recorder, StepInProgress, Undo, Unfinished, Work, evaluate, peek,
 };
 use claims::claims_of;
 pub use weak::NotWeak;
@@ -308,7 +308,7 @@ impl Machine {
             let work = Work {
                 code,
                 domain: &mut Numbers {
-                    plain: Plain,
+                    plain: PlainNumbers,
                     asked: &mut self.asked,
                     listener: &mut NoListener,
                 },
@@ -409,7 +409,7 @@ impl Machine {
             AfterAccess::Rest(pc) => (pc, false),
             AfterAccess::End(pc) => (pc, true),
             AfterAccess::More(pc) => return Some(QuickStepResult::Until(pc)),
-            AfterAccess::Next(pc, next) => match next.advance(&stack[frame..]) {
+            AfterAccess::RoundEnd(pc, round) => match round.advance(&stack[frame..]) {
                 Some(turn) if self.max_local > 0 => {
                     let slot = &mut stack[frame + turn.slot as usize];
                     self.undo.push(Undo::Slot {
@@ -592,7 +592,7 @@ impl Machine {
             first: start,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
-        let operand = peek(&mut Plain, piece, cells, locals, operands);
+        let operand = peek(&mut PlainNumbers, piece, cells, locals, operands);
         let ended = |p: ProcessId| {
             let life = self
                 .state

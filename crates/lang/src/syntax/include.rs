@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_included_once_and_its_mistakes_are_told_there() {
+    fn a_file_is_included_once_and_its_mistakes_are_reported_there() {
         let text = expand(
             "include \"a.maz\"\ninclude \"b.maz\"\nprocess { x := y }",
             &mut |name| {

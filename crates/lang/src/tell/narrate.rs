@@ -321,8 +321,8 @@ impl Narrator for Machine {
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        if let Some(is_operation) = self.explain_history(mishap) {
-            return is_operation;
+        if let Some(explanation) = self.explain_history(mishap) {
+            return explanation;
         }
         let cells = Some(&self.state.cells[..]);
         self.code.explain_with(mishap, cells, |message| {

@@ -117,7 +117,7 @@ pub(crate) struct Compiler<'a> {
     /// The spawned blocks that are not compiled yet, each with the instruction that starts it.
     blocks: Vec<(u32, &'a [Stmt])>,
     /// Whether all accesses belong to one step, as inside `atomic`.
-    whole: bool,
+    one_step: bool,
     /// Whether a guard may have opened the current step.
     maybe_open: bool,
     /// The enclosing loops, innermost last.
@@ -220,7 +220,7 @@ impl<'a> Compiler<'a> {
             computed: Vec::new(),
             frame: 0,
             blocks: Vec::new(),
-            whole: false,
+            one_step: false,
             maybe_open: false,
             loops: Vec::new(),
             guards: 0,

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::code::{Claim, Code};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
-use crate::run::{InstrRange, Plain, peek};
+use crate::run::{InstrRange, PlainNumbers, peek};
 
 /// Adds the claims of a step that starts with these locals to `into`, which must be empty. Returns
 /// their key.
@@ -94,7 +94,7 @@ fn claims_with(
             Claim::Element { kind, range, index } => {
                 let snippet = &code.snippets[index as usize];
                 let value = peek(
-                    &mut Plain,
+                    &mut PlainNumbers,
                     InstrRange::whole(snippet),
                     &[],
                     locals,

@@ -52,7 +52,7 @@ pub(super) struct TermDomain<'a> {
 
 /// The conditions over inputs before which processes rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum RestsBefore {
     /// No conditions.
     #[default]
     Nothing,
@@ -66,7 +66,7 @@ pub(super) enum Apart {
 #[derive(Debug, Default)]
 pub(super) struct StepEnd {
     /// The conditions before which processes rest.
-    pub apart: Apart,
+    pub rests_before: RestsBefore,
     /// Whether the step continues from such a condition and has not decided the condition yet.
     pub decides: bool,
     /// The operand with which the step continues.
@@ -79,9 +79,9 @@ pub(super) struct StepEnd {
 impl StepEnd {
     /// `decides` says that the step starts at a condition before which the process rested, so that
     /// it decides this condition.
-    pub fn new(apart: Apart, decides: bool, operand: Option<Term>) -> Self {
+    pub fn new(rests_before: RestsBefore, decides: bool, operand: Option<Term>) -> Self {
         Self {
-            apart,
+            rests_before,
             decides,
             operand,
             place: None,
@@ -154,17 +154,17 @@ impl Domain for TermDomain<'_> {
     }
 
     fn pauses(&self) -> bool {
-        self.resting.apart != Apart::Nothing
+        self.resting.rests_before != RestsBefore::Nothing
     }
 
     fn assumes_apart(&self) -> bool {
-        self.resting.apart == Apart::Conditions
+        self.resting.rests_before == RestsBefore::Conditions
     }
 
     fn may_rest(&mut self, quiet: bool) -> bool {
         let asked = self.asked.len();
         let resting = &mut self.resting;
-        let rests = resting.apart != Apart::Nothing;
+        let rests = resting.rests_before != RestsBefore::Nothing;
         let may = rests && !resting.decides && self.maybe_written.is_empty();
         if quiet && may && self.guide.is_none() {
             resting.place = Some(asked);

@@ -65,7 +65,7 @@ use mazurka_smt::{Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
-use domain::{Apart, Cause, StepEnd, TermDomain};
+use domain::{Cause, RestsBefore, StepEnd, TermDomain};
 pub use guide::DecidedPath;
 use guide::Guide;
 pub use logic::Doubts;
@@ -155,7 +155,7 @@ pub struct SymbolicMachine {
     /// before all other steps.
     any_order: bool,
     /// The conditions before which processes rest.
-    apart: Apart,
+    rests_before: RestsBefore,
     /// The decision procedure for unknown conditions, if there is one.
     guide: Option<Guide>,
     /// The initial values, if they are known although the terms are symbolic.
@@ -256,7 +256,7 @@ impl SymbolicMachine {
             probing: false,
             literal: false,
             any_order: false,
-            apart: Apart::Nothing,
+            rests_before: RestsBefore::Nothing,
             guide: None,
             values: None,
             selects: false,
@@ -293,7 +293,11 @@ impl SymbolicMachine {
                 indices: &mut self.indices,
                 asked: &mut self.asked,
                 maybe_written: Vec::new(),
-                resting: StepEnd::new(self.apart, !step, rests.and_then(|rests| rests.operand)),
+                resting: StepEnd::new(
+                    self.rests_before,
+                    !step,
+                    rests.and_then(|rests| rests.operand),
+                ),
             },
             step: &mut StepInProgress {
                 event,
@@ -558,7 +562,7 @@ impl SymbolicMachine {
             Box::new(Self {
                 probing: true,
                 patience: self.patience.clone(),
-                apart: self.apart,
+                rests_before: self.rests_before,
                 ..Self::at(code, logic, state, table, self.max_local)
             })
         });

@@ -41,7 +41,7 @@ impl SymbolicMachine {
     /// assert_eq!(machine.step(ProcessId(0), &[1]).unwrap().outcomes.len(), 1);
     /// ```
     pub fn with_branches_apart(mut self) -> Self {
-        self.apart = super::domain::Apart::Branches;
+        self.rests_before = super::domain::RestsBefore::Branches;
         self
     }
 

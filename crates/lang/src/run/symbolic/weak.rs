@@ -14,7 +14,7 @@ use mazurka_core::{AccessOrder, Claims, Event, Execution, ProcessId, StepError, 
 use mazurka_smt::Term;
 
 use super::SymbolicMachine;
-use super::domain::Apart;
+use super::domain::RestsBefore;
 use super::logic::Logic;
 
 /// The least value that encodes a term.
@@ -44,7 +44,7 @@ impl SymbolicMachine {
     /// and start in any order. [`with_branches_apart`](Self::with_branches_apart) does the same for
     /// fewer conditions. This is for engines that count local work as part of the access before it.
     pub fn with_conditions_apart(mut self) -> Self {
-        self.apart = Apart::Conditions;
+        self.rests_before = RestsBefore::Conditions;
         self.starting_in_any_order()
     }
 

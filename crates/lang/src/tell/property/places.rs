@@ -309,7 +309,7 @@ proc p() {
 }";
 
     #[test]
-    fn a_process_that_cannot_be_is_refused() {
+    fn a_process_that_never_exists_is_refused() {
         let first = "those of the program are 0 and 1, and what they spawn";
         refused(
             TWO,
@@ -346,7 +346,7 @@ proc p() {
     }
 
     #[test]
-    fn where_a_process_may_rest_is_asked() {
+    fn lines_where_a_process_may_rest_are_accepted() {
         for (process, lines) in [("0", &[4, 5, 9, 20][..]), ("1", &[14, 17]), ("1.0", &[15])] {
             for line in lines {
                 let property = format!("at({process}, {line})");
@@ -356,7 +356,7 @@ proc p() {
     }
 
     #[test]
-    fn what_may_be_spawned_may_be_asked() {
+    fn processes_that_may_be_spawned_are_accepted() {
         for program in [
             "var x: int = 0 process { for i in 0..9 { spawn { x := 1 } } }",
             "var x: int = 0 process { while x < 9 { spawn { x := 1 } } }",
