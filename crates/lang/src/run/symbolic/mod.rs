@@ -281,6 +281,7 @@ impl SymbolicMachine {
         } = &mut self.state;
         self.indices.clear();
         let rests = processes[process.index()].extra.rests.take();
+        let operand = rests.and_then(|rests| rests.operand);
         let mut cpu = Cpu {
             code: &self.code,
             domain: &mut TermDomain {
@@ -293,11 +294,7 @@ impl SymbolicMachine {
                 indices: &mut self.indices,
                 asked: &mut self.asked,
                 maybe_written: Vec::new(),
-                resting: StepEnd::new(
-                    self.rests_before,
-                    !step,
-                    rests.and_then(|rests| rests.operand),
-                ),
+                resting: StepEnd::new(self.rests_before, !step, operand),
             },
             step: &mut StepInProgress {
                 event,
