@@ -43,7 +43,7 @@ pub(super) struct BodyChecker<'c, 's> {
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs the body.
     pub current: CurrentProcess,
-    /// If the body is that of an operation of an object, this operation.
+    /// The operation of an object whose body this is; `None` for any other body.
     pub operation: Option<CurrentOperation>,
 }
 

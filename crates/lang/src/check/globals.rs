@@ -15,7 +15,7 @@ use crate::syntax::ast::{File, Init, Item, Name, PropertyKind, TypeExpr};
 use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Limit on the number of fields of a `struct`, including those of nested ones.
+/// Limit on the number of fields of a `struct`, including the fields of nested `struct`s.
 const MAX_FIELDS: usize = 4096;
 
 impl<'s> Checker<'s> {
@@ -203,7 +203,7 @@ impl<'s> Checker<'s> {
                 } => {
                     self.declare_once(&mut processes, *name, "a process");
                 }
-                // A second specification is reported elsewhere.
+                // `spec_of` reports a second specification.
                 Item::Spec(spec) if !std::mem::replace(&mut specified, true) => {
                     let [property, client] = Self::names_of_spec(spec);
                     self.declare_once(&mut properties, property, "a property");

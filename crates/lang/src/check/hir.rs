@@ -1,6 +1,5 @@
-//! The checked program (high-level intermediate representation): every name resolved,
-//! every expression typed, every constant folded, every `process (i in a..b)` expanded
-//! into its instances.
+//! The checked program (high-level IR): every name resolved, every expression typed, every constant
+//! folded, every `process (i in a..b)` expanded into its instances.
 //!
 //! [`crate::check`] makes this program, and [`crate::compile`] turns it into code. It keeps source
 //! spans and names, because labels and messages are made from it.
@@ -102,7 +101,8 @@ pub struct Program {
     pub conditions: Vec<Expr>,
     /// The locals of processes that temporal properties mention.
     pub watched: Vec<LocalOf>,
-    /// The variables that are compared for determinism (default: every variable).
+    /// The variables that are compared for determinism. By default, these are all variables except
+    /// ghosts and those of synchronisation objects.
     pub observe: Option<Vec<VarId>>,
     /// The kinds of violations that the program is allowed to have.
     pub allowed: Kinds,
@@ -115,7 +115,7 @@ pub struct Program {
     /// The memory orders of accesses, by place: reads, assignments, and the `atomic` blocks that
     /// updates and fences are lowered to. Other accesses of an atomic variable are `seq_cst`.
     pub orders: FxHashMap<Span, AccessOrder>,
-    /// The names of constants. Their values are folded, but labels name them.
+    /// The names of constants. Their values are folded, but labels show the names.
     pub constants: FxHashSet<String>,
     /// The places of expressions that the checker has expanded, such as `forall i in 0..N: e`.
     /// Labels show their text.
@@ -562,7 +562,7 @@ impl Leave {
 }
 
 impl Stmt {
-    /// Returns the statements inside it, including those of a block that it spawns.
+    /// Returns the statements directly inside it, and those of a block that it spawns.
     pub fn inner(&self) -> impl Iterator<Item = &Stmt> {
         let [first, second]: [&[Stmt]; 2] = match &self.kind {
             StmtKind::Block(body)

@@ -182,7 +182,7 @@ struct Checker<'s> {
     signatures: Vec<Rc<[Declared]>>,
     types: FxHashMap<&'s str, (TypeName, Span)>,
     structs: Vec<Struct<'s>>,
-    /// The variables of `struct` types, and those of their fields that are of `struct` types too.
+    /// The variables of `struct` types, and each of their fields whose type is a `struct` too.
     records: Vec<Record>,
     functions: Vec<Inlined<'s>>,
     /// The constant arrays.

@@ -93,7 +93,7 @@ pub(super) enum Payload {
     Struct(u32, u32),
 }
 
-/// The process that runs the body that is being checked, if the checker knows it.
+/// The process that runs the current body, if the checker knows this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CurrentProcess {
     /// Unknown: a property, or a spawned process.

@@ -7,7 +7,7 @@
 //!
 //! | ghost | what it holds |
 //! |---|---|
-//! | `$called[s]` | the call of slot s, by its index among all possible calls, or −1 before it |
+//! | `$called[s]` | the index of slot s's call among all possible calls; −1 before the call |
 //! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
 //! | `$result[s]` | the result of the call |
 //! | `$ended[q]` | the slot after the last ended slot of client q |

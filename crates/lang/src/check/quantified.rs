@@ -31,7 +31,7 @@ impl<'s> BodyChecker<'_, 's> {
             return self.empty_value(quantifier, span);
         }
         if matches!(quantifier, Quantifier::Min | Quantifier::Max) {
-            // `min` is lowered to `if a < b then a else b`, which reads each part twice.
+            // `min` is lowered to `if a <= b then a else b`, which reads each part twice.
             let uses = if parts.len() > 1 { 2 } else { 1 };
             for part in &parts {
                 self.refuse_repeated_reads(&part.expr, uses);

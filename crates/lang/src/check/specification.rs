@@ -115,8 +115,9 @@ fn parts_of(source: &str) -> Parts<'_> {
     }
 }
 
-/// Returns the end of the block that begins after `from`. The end may be too late, which does no
-/// harm: words after the block can only add functions that the specification does not need.
+/// Returns the end of the block that begins after `from`, as far as the number of braces tells:
+/// braces in comments and strings count too. An end that is too late does no harm, because words
+/// after the block can only add functions that the specification does not need.
 fn end_of_block(source: &str, from: usize) -> usize {
     let mut depth = 0usize;
     for (at, c) in source[from..].char_indices() {

@@ -1,8 +1,8 @@
 //! Operations on synchronisation objects: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
 //!
-//! Each operation is lowered to one step. An operation that may block becomes a guard with a body:
-//! `acquire(s)` waits until a permit is left and then takes it. Any other operation becomes an
-//! atomic block. Only `wait` is two steps. Labels show an operation as written
+//! Each operation is lowered to one step; only `wait` may need two. An operation that may block
+//! becomes a guard with a body: `acquire(s)` waits until a permit is left and then takes it. Any
+//! other operation becomes an atomic block. Labels show an operation as written
 //! (`Program::lowered`).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};

@@ -514,7 +514,7 @@ impl ClaimWalk<'_> {
             Op::Return => match at.returns.pop() {
                 Some(pc) => at.pc = pc,
                 // The step leaves the procedure in which it began. The rest of the step is local
-                // work, and assignments to ghosts, of any caller.
+                // work and assignments to ghosts in the caller, which may be any caller.
                 None => {
                     if self.into_calls {
                         at.left = true;
@@ -538,7 +538,7 @@ impl ClaimWalk<'_> {
         before: PathEffects,
         work: &mut Vec<(WalkPosition, PathEffects)>,
     ) {
-        // Procedures are compiled first, so the number of a procedure is that of its body.
+        // Procedures are compiled first, so the number of a procedure is the number of its body.
         let procedure = self.code.bodies[from as usize];
         for (pc, op) in self.code.ops.iter().enumerate() {
             if *op == Op::Call(procedure) {
@@ -595,7 +595,8 @@ impl ClaimWalk<'_> {
 
     /// Returns the second set of claims, in which a send claims only one end of its channel and a
     /// receive the other. The end of the sender is the cell of the count, the end of the receiver
-    /// the cells of the messages. Any other access to a channel claims both.
+    /// the cells of the messages. Any other access to a channel claims both ends. Returns `None` if
+    /// the step touches no channel, or if the walk is incomplete.
     fn ends(&self) -> Option<Box<ChannelEndClaims>> {
         if self.touched.is_empty() || self.incomplete {
             return None;

@@ -14,7 +14,7 @@
 //!   step is then `e ▷ skip`.
 //! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] a step swallows all marks. Between
 //!   [`Op::BeginSimple`] and [`Op::EndSimple`] it swallows the marks of single accesses, if a guard
-//!   opened the step (atomicity access).
+//!   opened the step (with `atomicity access`).
 
 pub(crate) mod claims;
 pub(crate) mod compile;
@@ -127,7 +127,8 @@ pub enum Op {
     LocalAt(Range),
     /// Takes an index, then the elements of a constant array below it; leaves the selected element.
     Pick(u32, Type),
-    /// Fails if the operand is not an index of a dimension of this size.
+    /// Takes an index of any integer type and leaves it as an `int`. Fails if it is not an index of
+    /// a dimension of this size.
     Within(u32),
     /// Leaves the value of a cell.
     Load(u32),
@@ -569,7 +570,7 @@ impl Code {
 
     /// Returns the name of the procedure that an instruction is in, if any.
     pub(crate) fn procedure_at(&self, pc: u32) -> Option<&str> {
-        // Procedures are compiled first, so the number of a procedure is that of its body.
+        // Procedures are compiled first, so the number of a procedure is the number of its body.
         let body = self.bodies[pc as usize] as usize;
         self.program.procedures.get(body).map(|p| p.name.as_str())
     }

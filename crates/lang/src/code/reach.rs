@@ -4,8 +4,8 @@
 //! instruction reaches its own access and the accesses that its successors reach. An access to an
 //! element counts as an access to the whole array. A call reaches the accesses of the procedure and
 //! of the code after the call; a spawn, those of the new process and of the code after the spawn. A
-//! `return` reaches nothing: for a process in a call, the users of [`Reach`] add what is reached
-//! from its return addresses.
+//! `return` reaches nothing: for a process in a call, the users of [`Reach`] add the accesses that
+//! are reached from the return addresses of the process.
 //!
 //! With separate ends, a send reaches the number of waiting messages, a receive the messages, and
 //! any other access to a channel both ends of it (docs/proofs/stubborn.md).

@@ -38,7 +38,7 @@ pub(crate) enum Undo<V> {
 /// A step that has executed some of its instructions, at least the mark.
 pub(crate) struct Unfinished {
     pub registers: Registers,
-    /// Whether its mark is that of a guard.
+    /// Whether the step began at an [`Op::Open`], so that it swallows the next mark.
     pub open: bool,
     /// The reason why it has halted, if it has.
     pub halt: Option<Halt>,

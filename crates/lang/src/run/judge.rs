@@ -40,7 +40,8 @@ enum CallEffect {
 #[derive(Clone, Debug)]
 struct States {
     machine: Machine,
-    /// The machine's state before its step. Its cells are replaced by those of a known state.
+    /// The machine's state before its step. Each evaluation first replaces the cells of this state
+    /// by the cells of a known state.
     start: State,
     /// The cells of each known state.
     known: Vec<Vec<i64>>,
@@ -79,8 +80,8 @@ impl Judge {
         }
     }
 
-    /// Decides whether a history is linearizable. The error is a failure if it is not, or the bound
-    /// that was reached if that is unknown.
+    /// Decides whether a history is linearizable. The error is a failure if the history is not
+    /// linearizable, and the bound that was reached if the answer is unknown.
     pub fn judge(&mut self, linear: &Linear, cells: &[i64]) -> Result<(), MishapKind> {
         let key = &cells[linear.cells.clone()];
         if let Some(&known) = self.judged.get(key) {
@@ -94,7 +95,8 @@ impl Judge {
                     *state = next;
                     Some(result)
                 }
-                // A call without a return need not have taken effect.
+                // The call cannot come next in the order. If it has not returned, the order need
+                // not contain it.
                 CallEffect::Impossible | CallEffect::Lost(_) => None,
             }
         });

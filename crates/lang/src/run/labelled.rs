@@ -1,8 +1,8 @@
 //! A machine that records the path of each of its steps.
 //!
 //! This is concolic execution as in section 4 of the guarded-command paper, which produces a label
-//! for each step. A listener records the path while the step runs, so a machine without labels is
-//! as fast as before.
+//! for each step. A listener records the path while the step runs, so labels cost a machine without
+//! labels nothing.
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,

@@ -444,7 +444,7 @@ impl Machine {
         let mut step = StepInProgress {
             event: &mut self.run[depth],
             outcomes,
-            // Not a copy, which would cause a store-forwarding stall.
+            // A new value, because a copy of `fuel` would cause a store-forwarding stall.
             fuel: Fuel::new(fuel.left()),
             patience: &self.patience,
             log: Log::new(self.taken[depth].undo),

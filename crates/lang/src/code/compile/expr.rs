@@ -27,7 +27,7 @@ impl Compiler<'_> {
         snippet
     }
 
-    /// Makes an expression local: in atomicity access its reads become steps before it.
+    /// Makes an expression local: with `atomicity access`, its reads become steps before it.
     pub(super) fn value(&mut self, expr: &Expr) -> Expr {
         if self.splits() {
             self.hoist(expr)
@@ -226,7 +226,7 @@ impl Compiler<'_> {
         self.note(at, note);
         self.span = outer;
         let result = self.spill(expr);
-        // Most steps of atomicity access are such reads, so the two instructions are fused into
+        // Most steps of `atomicity access` are such reads, so the two instructions are fused into
         // one.
         if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
             self.code.ops[at as usize] = Op::Fetch { cell, slot };

@@ -1,9 +1,9 @@
 //! Compiles the checked program to code.
 //!
-//! The compiler makes one pass over the tree. In atomicity statement, each statement that can
-//! access shared memory or can block gets one mark. In atomicity access, each read and each write
-//! of a shared variable gets a mark: the reads of an expression are *hoisted* into temporaries, in
-//! evaluation order, and the rest of the statement is local work.
+//! The compiler makes one pass over the tree. With `atomicity statement`, each statement that can
+//! access shared memory or can block gets one mark. With `atomicity access`, each read and each
+//! write of a shared variable gets a mark: the reads of an expression are *hoisted* into
+//! temporaries, in evaluation order, and the rest of the statement is local work.
 
 mod expr;
 mod order;

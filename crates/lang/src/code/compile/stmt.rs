@@ -282,7 +282,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles a statement without nested statements. If it accesses shared memory, it is one step
-    /// in atomicity statement; in atomicity access it has one step for each access.
+    /// with `atomicity statement`, and has one step for each access with `atomicity access`.
     pub(super) fn simple(&mut self, shared: bool, action: Action, make: impl FnOnce(&mut Self)) {
         if !shared {
             return make(self);

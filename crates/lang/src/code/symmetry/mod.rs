@@ -7,8 +7,7 @@
 //! | paper | here |
 //! |---|---|
 //! | scalarset | [`PlaceKind::Value`], values of `i`; [`PlaceKind::Process`], process numbers |
-//! | the restrictions on scalarsets | [`rename`] refuses a program that uses a member in any other
-//! way |
+//! | the restrictions on scalarsets | [`rename`] refuses any other use of a member |
 //! | permutation π, π(s) | a labelling, an image (`run/machine/images.rs`) |
 //!
 //! In the paper the user declares the types. Here they are guessed and then checked:
@@ -42,9 +41,9 @@
 //!   `server (i in 0..N)`, are permuted together.
 //!
 //! No symmetry is found in programs with inputs, unknown initial values or a `spec object`, in
-//! families of more than 64 members, and for processes that start others. Operands of `<`, `min`
-//! and `max` are not symmetric. `for` counts upwards, so its counter is not symmetric, unless the
-//! loop goes over all members in one step and its iterations can run in any order ([`loops`]).
+//! families of more than 64 members, and for processes that start other processes. Operands of `<`,
+//! `min` and `max` are not symmetric. `for` counts upwards, so its counter is not symmetric, unless
+//! the loop goes over all members in one step and its iterations can run in any order ([`loops`]).
 //! Under `atomicity access`, temporaries keep parts of a statement between its steps. So in this
 //! mode, outside of guards and `atomic` blocks, only constants and locals that are not part of a
 //! larger expression may be members.
@@ -97,7 +96,7 @@ impl Family {
 
 /// Maximum number of processes in a family for which symmetry is searched.
 const MOST_MEMBERS: u32 = 64;
-/// The offset of a value that replaces a label beyond all members. It is far from the values of
+/// The offset of the values that stand for labels beyond all members. It is far from the values of
 /// programs.
 const FAR: i64 = 1 << 48;
 

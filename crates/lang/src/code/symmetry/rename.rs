@@ -115,7 +115,7 @@ struct BodyWalk<'a> {
     /// Whether an expression is evaluated in one step.
     one_step: bool,
     /// Whether values are kept in temporaries. Temporaries hold plain numbers, so in this case only
-    /// constants may be members, because they are not kept.
+    /// constants may be members: the compiler does not keep constants in temporaries.
     kept: bool,
     /// Whether the statements are part of an `atomic` block.
     atomic: bool,

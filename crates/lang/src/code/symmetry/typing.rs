@@ -35,7 +35,7 @@ pub(super) struct Typing {
     messages: FxHashMap<u32, (u32, usize)>,
 }
 
-/// Returns the sizes of the dimensions of an array; `None` for a single value.
+/// Returns the sizes of the dimensions of an array; empty for a single value.
 pub(super) fn dims(shape: &Shape, len: Option<u32>) -> SmallVec<[u32; 2]> {
     match len {
         None => SmallVec::new(),

@@ -12,7 +12,7 @@ use mazurka_diagnostics::Span;
 /// The reason why a program cannot run under a weak memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotWeak {
-    /// In atomicity statement, a step may make several accesses.
+    /// With `atomicity statement`, a step may make several accesses.
     #[error("each access has to be a step of its own: write `atomicity access` in the file")]
     Statements,
     /// The program has a property of states.
@@ -57,7 +57,7 @@ impl Code {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot.
+    /// The reason why the program cannot run under weak memory models.
     pub fn accesses_are_steps(&self) -> Result<(), NotWeak> {
         if self.has_object() {
             return Err(NotWeak::Clients);

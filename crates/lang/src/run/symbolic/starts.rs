@@ -23,7 +23,7 @@ const MAX_PATHS: usize = 4096;
 enum Start {
     /// The step has been made.
     Made,
-    /// Every path has a false `assume`; the mishap is that of one path.
+    /// Every path has a false `assume`; the mishap is from one of the paths.
     Discarded(Option<Mishap>),
     /// There are too many paths.
     Unknown,
