@@ -267,7 +267,7 @@ impl<'s> BodyChecker<'_, 's> {
             ("load", _) => ("a load", "a load is `relaxed`, `acquire` or `seq_cst`"),
             _ => (
                 "a compare_exchange that fails",
-                "it only reads then: `relaxed`, `acquire` or `seq_cst`",
+                "a failed exchange only reads: `relaxed`, `acquire` or `seq_cst`",
             ),
         };
         self.report(

@@ -38,9 +38,9 @@ impl<'s> Checker<'s> {
                     name.span,
                     format!("`{}` needs a capacity", name.text),
                 )
-                .label("how many messages can wait in it?")
+                .label("expected the number of messages that can wait")
                 .help(format!(
-                    "write `chan {0}[4]: …`, or `chan {0}[..]: …` for one in which any number can",
+                    "write `chan {0}[4]: …`, or `chan {0}[..]: …` if any number of messages can wait",
                     name.text
                 )),
             );
@@ -56,7 +56,7 @@ impl<'s> Checker<'s> {
         }
         if BodyChecker::new(self).const_int(last, "the capacity of a channel")? == 0 {
             self.report(
-                Diagnostic::new("M0429", last.span, "a channel without places, a rendezvous")
+                Diagnostic::new("M0429", last.span, "a channel of capacity 0, a rendezvous")
                     .label("expected at least 1")
                     .help(format!(
                         "a send would be one step of two processes; write `chan {}[1]: …`, and let the receiver answer",

@@ -125,7 +125,7 @@ fn why_not_constant(expr: &Expr) -> Option<Diagnostic> {
             here("M0405", "index out of bounds", label)
         }),
         ExprKind::Unary(UnaryOp::BitNot, inner) => why_not_constant(inner).or_else(|| {
-            let label = "how many bits has it?".to_owned();
+            let label = "`~` needs a number of bits".to_owned();
             here("M0405", "the width of this constant is not known", label)
         }),
         ExprKind::Unary(_, inner) => why_not_constant(inner).or_else(|| {

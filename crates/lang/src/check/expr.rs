@@ -345,7 +345,7 @@ impl<'s> BodyChecker<'_, 's> {
             }
             Meaning::Object(_) => {
                 let help =
-                    "it has operations and no value; count in a variable what you want to read";
+                    "it has operations but no value: keep the value that you need in a variable";
                 self.wrong_kind(name, meaning, "a value", help.to_owned());
                 return self.poison(span);
             }

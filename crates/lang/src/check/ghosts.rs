@@ -47,7 +47,7 @@ impl<'s> Checker<'s> {
                     if self.program.vars[var.0 as usize].atomic {
                         self.report(
                             Diagnostic::new("M0443", name.span, "a ghost is not atomic")
-                                .label("no other step comes between it and the step before it")
+                                .label("an assignment to a ghost belongs to the step before it")
                                 .help("leave `atomic` out"),
                         );
                     }

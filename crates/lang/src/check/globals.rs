@@ -540,7 +540,7 @@ impl<'s> Checker<'s> {
                 Diagnostic::new(
                     "M0207",
                     span,
-                    "different results are allowed and not expected".to_owned(),
+                    "the file allows different results, and expects equal ones".to_owned(),
                 )
                 .label("this contradicts an earlier declaration")
                 .help("keep one of `allows nondeterminism` and `expects deterministic`"),

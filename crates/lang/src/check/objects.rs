@@ -284,13 +284,13 @@ impl<'s> Checker<'s> {
     /// waits for.
     fn counted_value(&mut self, kind: ObjectKind, value: &ast::Expr<'s>) -> Option<i64> {
         let (what, least) = match kind {
-            ObjectKind::Semaphore => ("the permits of a semaphore", 0),
-            _ => ("the processes of a barrier", 1),
+            ObjectKind::Semaphore => ("the number of permits", 0),
+            _ => ("the number of processes", 1),
         };
         let number = BodyChecker::new(self).const_int(value, what)?;
         if number < least {
             self.report(
-                Diagnostic::new("M0406", value.span, format!("{what}: {number}"))
+                Diagnostic::new("M0406", value.span, format!("{what} is {number}"))
                     .label(format!("expected at least {least}"))
                     .help("give a number, or a constant that has one"),
             );

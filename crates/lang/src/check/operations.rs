@@ -132,7 +132,7 @@ impl<'s> Checker<'s> {
         let refused = self.is_operation_of_object(name);
         if refused {
             let message = format!("`{name}` is an operation");
-            let help = "only clients call operations: put what they share into a `proc`";
+            let help = "only clients call operations: put shared code into a `proc`";
             self.wrong_operation(("M0451", span), message, "expected a procedure", help);
         }
         refused
@@ -197,13 +197,23 @@ impl<'s> Checker<'s> {
             _ if !self.diagnostics.is_empty() => {}
             (None, Some(&head)) => {
                 let message = "operations without a specification".to_owned();
-                let help = "say what they should do: `spec object for 2 clients of 3 operations { … }`; what no client calls is a `proc`";
-                self.wrong_operation(("M0451", head), message, "nothing calls it", help);
+                let help = "specify them: `spec object for 2 clients of 3 operations { … }`; write `proc` for code that no client calls";
+                self.wrong_operation(
+                    ("M0451", head),
+                    message,
+                    "no client calls this operation",
+                    help,
+                );
             }
             (Some(spec), None) => {
                 let message = "a specification without operations".to_owned();
                 let help = "declare them outside of it too, as in `op pop(): int { … }`";
-                self.wrong_operation(("M0451", spec.head), message, "of nothing", help);
+                self.wrong_operation(
+                    ("M0451", spec.head),
+                    message,
+                    "expected operations outside of it",
+                    help,
+                );
             }
         }
         self.operations.clients.0
@@ -357,7 +367,12 @@ impl<'s> Checker<'s> {
     fn unbounded(&mut self, param: Name<'s>) {
         let message = format!("`{}` has too many values", param.text);
         let help = "clients try all of them: give it a range, as in `v: 0..3`, or the type `bool` or an `enum`";
-        self.wrong_operation(("M0451", param.span), message, "expected a few", help);
+        self.wrong_operation(
+            ("M0451", param.span),
+            message,
+            "expected a type with few values",
+            help,
+        );
     }
 
     /// Makes a client process.
@@ -589,12 +604,17 @@ impl<'s> BodyChecker<'_, 's> {
             }
             (None, None) => number(0, span),
             (found, value) => {
-                let (message, help) = match found {
+                let (message, label, help) = match found {
                     None => (
-                        "this operation returns nothing",
-                        "say what it returns: `op name(…): int { … }`",
+                        "this operation returns no value",
+                        "its head declares no result",
+                        "declare its result: `op name(…): int { … }`",
                     ),
-                    Some(_) => ("this operation returns something", "write `return e`"),
+                    Some(_) => (
+                        "this operation returns a value",
+                        "its head declares a result",
+                        "write `return e`",
+                    ),
                 };
                 value.iter().for_each(|value| {
                     self.value(value);
@@ -602,7 +622,7 @@ impl<'s> BodyChecker<'_, 's> {
                 let span = value.map_or(span, |value| value.span);
                 let message = message.to_owned();
                 self.c
-                    .wrong_operation(("M0452", span), message, "as its head says", help);
+                    .wrong_operation(("M0452", span), message, label, help);
                 number(0, span)
             }
         };

@@ -188,7 +188,7 @@ impl<'s> BodyChecker<'_, 's> {
                 "a quantifier goes through a range or an array",
             )
             .label("expected `a..b`, or the name of an array of values")
-            .help("write `forall i in 0..n: e`, or `forall v in a: e`; of a `struct` use `0..n`"),
+            .help("write `forall i in 0..n: e`, or `forall v in a: e`; for an array of a `struct`, write `0..n`"),
         );
         None
     }

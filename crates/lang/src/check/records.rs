@@ -609,7 +609,7 @@ impl<'s> BodyChecker<'_, 's> {
         let mut diagnostic = Diagnostic::new(
             "M0313",
             field.span,
-            format!("`{}` is not of a `struct`", name.text),
+            format!("`{}` is not of a `struct` type", name.text),
         )
         .label("has no fields");
         if let Some(declared) = self.declared_at(name) {

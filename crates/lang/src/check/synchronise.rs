@@ -111,7 +111,7 @@ impl<'s> BodyChecker<'_, 's> {
             self.report(
                 Diagnostic::new("M0308", span, format!("`{}` takes {takes} here, found {}", verb.text, args.len()))
                     .label(format!("expected {takes}"))
-                    .help("a condition variable is waited for with its lock, `wait(c, m)`; all others take one argument"),
+                    .help("a `wait` for a condition variable also takes its lock, `wait(c, m)`; all other operations take one argument"),
             );
             return None;
         }
@@ -294,7 +294,7 @@ impl<'s> BodyChecker<'_, 's> {
     fn not_tried(&mut self, span: Span) {
         self.report(
             Diagnostic::new("M0427", span, "this cannot be tried")
-                .label("expected something that may have to wait for one thing")
+                .label("expected an operation that may have to wait")
                 .help("`try` and the alternatives of `select` take `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
         );
     }

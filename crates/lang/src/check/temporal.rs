@@ -135,7 +135,7 @@ impl<'s> BodyChecker<'_, 's> {
             ),
             ([(_, Some(first)), ..], None) => (
                 format!("there are several processes `{name}`"),
-                format!("say which one: `{name}({first}).{}`", named.local.text),
+                format!("name one of them: `{name}({first}).{}`", named.local.text),
             ),
             ([(_, Some(first)), ..], Some(number)) => (
                 format!("there is no process `{name}({number})`"),
@@ -170,7 +170,7 @@ impl<'s> BodyChecker<'_, 's> {
             ),
             ([], true) => (
                 format!("process `{called}` has no local `{}`", name.text),
-                "name a local of its body; those of procedures cannot be named",
+                "name a local of its body; the locals of procedures cannot be named",
             ),
             ([], false) => (
                 format!("`{}` is a local of what `{called}` spawns", name.text),

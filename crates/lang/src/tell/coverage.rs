@@ -340,7 +340,7 @@ impl Vacuity<'_> {
                     let message = "this assumption discards every execution that reaches this";
                     let warning = Diagnostic::new("W0206", stmt.span, message)
                         .label("never true")
-                        .help("what is verified after it means nothing: weaken the assumption");
+                        .help("nothing is verified after it: weaken the assumption");
                     self.warnings.push(warning);
                 }
             }
@@ -373,7 +373,7 @@ impl Vacuity<'_> {
             (false, true) if !is_alarm(then) => {
                 let message = format!("{} never holds", self.quoted("this condition", test.span));
                 let warning = Diagnostic::new("W0202", test.span, message);
-                Some(warning.label("what it guards is never reached"))
+                Some(warning.label("the statements that it guards are never reached"))
             }
             (true, false) if !is_alarm(other) => {
                 let message = format!("{} always holds", self.quoted("this condition", test.span));

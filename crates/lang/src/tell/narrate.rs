@@ -207,7 +207,7 @@ impl Code {
                     (Fault::MessageLimit, _) => format!("too many messages for `{text}`"),
                     (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
                     (Fault::BrokenOff, _) => "the step was broken off".to_owned(),
-                    (Fault::Undecided, _) => "no solver can tell which way this goes".to_owned(),
+                    (Fault::Undecided, _) => "the solver cannot decide this condition".to_owned(),
                 };
                 (message, Some(code.place(span)))
             }

@@ -36,7 +36,9 @@ pub enum NotWeak {
     )]
     Ghosts,
     /// A step accesses several places.
-    #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
+    #[error(
+        "line {line}: this step makes several accesses: it may make one access, or update one variable"
+    )]
     Several {
         /// Where the step is.
         line: usize,
