@@ -36,7 +36,7 @@ struct ScopedLocal<'s> {
 
 /// The state of a walk through a file.
 #[derive(Default)]
-struct Survey<'s> {
+struct UsageWalk<'s> {
     globals: FxHashMap<&'s str, Uses>,
     /// The locals in scope, innermost last.
     locals: Vec<ScopedLocal<'s>>,
@@ -57,7 +57,7 @@ struct Survey<'s> {
 
 /// Returns the warnings about a file without mistakes, in the order of the text.
 pub(super) fn warnings(file: &File<'_>) -> Vec<Diagnostic> {
-    let mut survey = Survey::default();
+    let mut survey = UsageWalk::default();
     survey.temporal(file);
     file.items.iter().for_each(|item| survey.item(item));
     let called = survey.called();
@@ -74,7 +74,7 @@ fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Di
         .help(help)
 }
 
-impl<'s> Survey<'s> {
+impl<'s> UsageWalk<'s> {
     /// Whether all variables are observed in final states: the file has no `observe`, and its
     /// determinism counts, because the file expects it or states no other property.
     fn observes_all(&self, file: &File<'_>) -> bool {
@@ -221,7 +221,7 @@ impl<'s> Survey<'s> {
                 self.expr(&spec.clients);
                 self.expr(&spec.operations);
                 // Variables of the specification have a separate namespace.
-                let mut inner = Survey::default();
+                let mut inner = UsageWalk::default();
                 spec.items.iter().for_each(|item| inner.item(item));
                 for (name, uses) in inner.globals {
                     self.globals.entry(name).or_default().read |= uses.read;

@@ -61,7 +61,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
                 into_calls,
                 touched: FxHashSet::default(),
             };
-            walk.from(pc);
+            walk.walk_from(pc);
             walk
         };
         // This walk also follows what the step does after a `return` to a caller.
@@ -390,7 +390,7 @@ struct ClaimWalk<'a> {
 }
 
 impl ClaimWalk<'_> {
-    fn from(&mut self, mark: u32) {
+    fn walk_from(&mut self, mark: u32) {
         let open = matches!(self.code.ops[mark as usize], Op::Open(_));
         let start = WalkPosition {
             pc: mark + 1,

@@ -43,7 +43,7 @@ impl Interference {
     /// of another process. `claims` are the claims of that step, and `waits` says whether it is
     /// blocked.
     #[inline]
-    pub fn from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
+    pub fn interferes_from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
         let Some(first) = self.places[pc as usize] else {
             return self.unknown;
         };
@@ -136,7 +136,7 @@ mod tests {
                     claim.delays(other)
                 }
             });
-            let answer = sets.from(pc as u32, &[claim], waits);
+            let answer = sets.interferes_from(pc as u32, &[claim], waits);
             assert_eq!(answer, listed, "{pc} {claim:?} {waits}");
             answers.push(answer);
         }

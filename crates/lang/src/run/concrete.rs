@@ -6,7 +6,9 @@ use std::convert::Infallible;
 use mazurka_core::{AccessKind, Outcome, ProcessId, ProcessPath};
 use rustc_hash::FxHashMap;
 
-use super::domain::{Domain, Halt, Obstacle, SelectedElement, Situation, StepInProgress, Values};
+use super::domain::{
+    Domain, Halt, InstrContext, Obstacle, SelectedElement, StepInProgress, Values,
+};
 use super::work::{InstrRange, peek};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
@@ -19,11 +21,11 @@ pub(crate) trait Listener {
     /// Whether the interpreter calls the listener.
     const LISTENS: bool;
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>);
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>);
 }
 
 /// The data that a listener gets for an instruction of a run over numbers.
-pub(crate) type ConcreteSituation<'a> = Situation<'a, i64>;
+pub(crate) type ConcreteContext<'a> = InstrContext<'a, i64>;
 
 /// A listener that is never called.
 pub(crate) struct NoListener;
@@ -31,7 +33,7 @@ pub(crate) struct NoListener;
 impl Listener for NoListener {
     const LISTENS: bool = false;
 
-    fn on_instruction(&mut self, _: &Code, _: u32, _: ConcreteSituation<'_>) {}
+    fn on_instruction(&mut self, _: &Code, _: u32, _: ConcreteContext<'_>) {}
 }
 
 /// Returns the name of an input, such as `0.1#0` for the first input of process 0.1. The name
@@ -114,8 +116,8 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         &mut self.plain
     }
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
-        self.listener.on_instruction(code, pc, situation);
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>) {
+        self.listener.on_instruction(code, pc, context);
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
 use super::cover::HELD;
-use super::domain::{Domain, Halt, Obstacle, Situation, StepInProgress, Value, Values};
+use super::domain::{Domain, Halt, InstrContext, Obstacle, StepInProgress, Value, Values};
 use super::work::{Work, pop};
 use crate::code::fault::{Fault, Site};
 use crate::code::{Code, Op};
@@ -314,14 +314,14 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
 
     fn listen(&mut self, process: ProcessId, r: &Registers, open: bool, merged: bool) {
         let stack = &self.processes[process.index()].stack;
-        let situation = Situation {
+        let context = InstrContext {
             operands: self.operands,
             locals: &stack[r.frame as usize..r.top as usize],
             cells: self.cells,
             open,
             merged,
         };
-        self.domain.on_instruction(self.code, r.pc, situation);
+        self.domain.on_instruction(self.code, r.pc, context);
     }
 
     fn work(&mut self, process: ProcessId, r: &Registers, swallows: bool) -> Work<'_, 's, D> {

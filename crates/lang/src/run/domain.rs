@@ -284,7 +284,7 @@ pub(crate) trait Domain {
     }
 
     /// Called before each instruction, if the domain listens.
-    fn on_instruction(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
+    fn on_instruction(&mut self, _code: &Code, _pc: u32, _: InstrContext<'_, Value<Self>>) {}
 
     /// Ensures that the divisor is not 0, if the operation divides.
     fn admit(
@@ -388,7 +388,7 @@ pub(crate) trait Domain {
 
 /// The data that a listener gets for an instruction: the operands, the current frame, the cells,
 /// and whether the step swallows marks.
-pub(crate) struct Situation<'a, V> {
+pub(crate) struct InstrContext<'a, V> {
     pub operands: &'a [V],
     pub locals: &'a [V],
     pub cells: &'a [V],

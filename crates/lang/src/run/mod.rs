@@ -31,7 +31,7 @@ pub(crate) mod symbolic;
 mod work;
 
 pub(crate) use concrete::{
-    ConcreteSituation, Listener, NoListener, Numbers, PlainNumbers, choose, element, evaluate,
+    ConcreteContext, Listener, NoListener, Numbers, PlainNumbers, choose, element, evaluate,
     input_name,
 };
 pub use cover::Reached;

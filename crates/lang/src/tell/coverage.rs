@@ -454,7 +454,7 @@ mod tests {
     use mazurka_core::{Execution, ProcessId, Status};
 
     use super::*;
-    use crate::run::{ConcreteSituation, Listener};
+    use crate::run::{ConcreteContext, Listener};
     use crate::{Machine, compile, load};
 
     /// A listener that records every instruction, which is slow.
@@ -464,7 +464,7 @@ mod tests {
     impl Listener for Instructions {
         const LISTENS: bool = true;
 
-        fn on_instruction(&mut self, _: &Code, pc: u32, _: ConcreteSituation<'_>) {
+        fn on_instruction(&mut self, _: &Code, pc: u32, _: ConcreteContext<'_>) {
             self.0.insert(pc);
         }
     }

@@ -193,7 +193,7 @@ impl Promises for Machine {
         state.registers.life == Life::Alive
             && state
                 .code_positions()
-                .any(|pc| interference.from(pc, claims, waits))
+                .any(|pc| interference.interferes_from(pc, claims, waits))
     }
 
     #[inline]

@@ -65,7 +65,7 @@ impl Concolic {
     /// Makes a machine like `new`, with a limit to the time of a step. It cannot follow a run with
     /// a longer step.
     pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
-        Self::with(code, max_local, None, patience)
+        Self::with_solver(code, max_local, None, patience)
     }
 
     /// Makes a machine like `new`, with a solver for [`from_any_start`](Self::from_any_start).
@@ -86,10 +86,10 @@ impl Concolic {
             ..Effort::default()
         };
         let solver = Box::new(Embedded::new(effort));
-        Self::with(code, max_local, Some(solver), patience)
+        Self::with_solver(code, max_local, Some(solver), patience)
     }
 
-    fn with(
+    fn with_solver(
         code: &Code,
         max_local: u64,
         solver: Option<Box<dyn Solver>>,

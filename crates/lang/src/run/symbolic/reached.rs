@@ -138,7 +138,7 @@ impl SymbolicMachine {
         let mut conditions = self.state.path.clone();
         conditions.push(self.condition_of(property, &here, at));
         let model: Model = self.logic.borrow_mut().model(&conditions)?;
-        Some(self.with(&model))
+        Some(self.with_model(&model))
     }
 
     /// Returns the conditions that the last step has added to the path, as terms.

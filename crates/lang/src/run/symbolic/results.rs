@@ -99,7 +99,7 @@ impl SymbolicMachine {
 
     /// Returns the current run with these values for its unknowns.
     pub fn concrete_with(&self, valuation: &Valuation) -> Concrete {
-        self.with(&valuation.0)
+        self.with_model(&valuation.0)
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         ));
     };
     let mut parent = first.to_string();
-    let mut walk = RestWalk::from(code, [entry.pc as usize].into_iter().collect());
+    let mut walk = RestWalk::starting_at(code, [entry.pc as usize].into_iter().collect());
     for number in numbers {
         if walk.unknown {
             return Ok(());
@@ -72,7 +72,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
             });
         }
         parent = format!("{parent}.{number}");
-        walk = RestWalk::from(code, walk.spawns);
+        walk = RestWalk::starting_at(code, walk.spawns);
     }
     let lines = walk.lines(code);
     if walk.unknown || lines.iter().any(|(known, _)| *known == line) {
@@ -122,7 +122,7 @@ fn shown_line(code: &Code, line: usize) -> String {
 
 impl RestWalk {
     /// Follows all paths from some starts, into calls but not into spawned processes.
-    fn from(code: &Code, starts: FxHashSet<usize>) -> Self {
+    fn starting_at(code: &Code, starts: FxHashSet<usize>) -> Self {
         let mut walk = Self::default();
         let start = |&pc: &usize| CodePosition {
             pc,
