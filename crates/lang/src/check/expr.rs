@@ -484,7 +484,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Reports an operand of a wrong type; the operator takes truth values (`truth`) or numbers.
+    /// Reports an operand of a wrong type. If `truth`, the operator takes truth values; otherwise
+    /// it takes numbers.
     fn wrong_operand(&mut self, sign: &str, ty: Ty, operand: Span, truth: bool) {
         let (needs, help) = match (truth, sign) {
             (true, "!") => ("a truth value", "compare it first: `… == 0`"),

@@ -255,7 +255,8 @@ impl<'s> BodyChecker<'_, 's> {
         Some((from, to))
     }
 
-    /// Returns the values of all elements, for each variable that the type is lowered to.
+    /// Returns a list for each variable that the type is lowered to: the values of all its
+    /// elements.
     pub(super) fn filled(&mut self, what: FillTarget<'_, 's>, init: &Init<'s>) -> Vec<Vec<Expr>> {
         let mut all = vec![Vec::new(); self.c.count_leaves(what.element)];
         self.fill(what, init, &mut all);

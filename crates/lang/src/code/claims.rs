@@ -124,7 +124,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
 /// Collects the instructions that touch the same end of a channel in all steps that contain them.
 #[derive(Default)]
 struct EndsOfOps {
-    /// Whether the instruction is part of a send.
+    /// These instructions, and whether each is part of a send.
     touched: FxHashMap<u32, bool>,
     /// The instructions of steps that touch both ends.
     mixed: Vec<u32>,
@@ -184,7 +184,8 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
         // a guard.
         (Waits::Lock(_), [_]) => Wait::Lock,
         (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
-            // A guard over locals before the lock would be a second reason to wait.
+            // Any other blocking instruction, such as a guard over locals before the lock, would be
+            // a second reason to wait, so the step would be a guard.
             Op::Lock(_) | Op::LockAt(_) => Wait::Lock,
             _ => Wait::Guard,
         },
@@ -593,10 +594,10 @@ impl ClaimWalk<'_> {
         self.touched.insert((channel, end, at.pc));
     }
 
-    /// Returns the second set of claims, in which a send claims only one end of its channel and a
-    /// receive the other. The end of the sender is the cell of the count, the end of the receiver
-    /// the cells of the messages. Any other access to a channel claims both ends. Returns `None` if
-    /// the step touches no channel, or if the walk is incomplete.
+    /// Returns the claims for searches in which a send claims only one end of its channel, and a
+    /// receive the other end. The end of the sender is the cell of the count, the end of the
+    /// receiver the cells of the messages. Any other access to a channel claims both ends. Returns
+    /// `None` if the step touches no channel, or if the walk is incomplete.
     fn ends(&self) -> Option<Box<ChannelEndClaims>> {
         if self.touched.is_empty() || self.incomplete {
             return None;

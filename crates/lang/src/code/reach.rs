@@ -7,8 +7,9 @@
 //! `return` reaches nothing: for a process in a call, the users of [`Reach`] add the accesses that
 //! are reached from the return addresses of the process.
 //!
-//! With separate ends, a send reaches the number of waiting messages, a receive the messages, and
-//! any other access to a channel both ends of it (docs/proofs/stubborn.md).
+//! If sends and receives access separate ends of a channel, a send reaches the number of waiting
+//! messages, a receive reaches the messages, and any other access to the channel reaches both
+//! (docs/proofs/stubborn.md).
 //!
 //! The result is computed on first use, because most searches never need it.
 

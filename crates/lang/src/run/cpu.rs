@@ -32,6 +32,7 @@ pub(crate) enum Undo<V> {
         process: u32,
         inputs: u32,
     },
+    /// This process was created.
     Born(u32),
 }
 
@@ -48,8 +49,9 @@ pub(crate) struct Unfinished {
 /// follows.
 struct RestingPlace<V> {
     registers: Registers,
-    /// The length of the undo log.
+    /// The length of the undo log at this place.
     undo: usize,
+    /// The operand on the stack at this place, if there is one.
     operand: Option<V>,
 }
 
@@ -71,12 +73,12 @@ pub(crate) struct Cpu<'a, 's, D: Domain> {
 impl<'s, D: Domain> Cpu<'_, 's, D> {
     /// Runs a new process to its first mark.
     pub fn start(&mut self, process: ProcessId) -> Result<(), Obstacle> {
-        let whole_start = Unfinished {
+        let at_start = Unfinished {
             registers: self.processes[process.index()].registers,
             open: false,
             halt: None,
         };
-        self.finish(process, whole_start)
+        self.finish(process, at_start)
     }
 
     /// Makes the step of a process that rests at a mark.

@@ -80,8 +80,8 @@ impl Code {
 }
 
 impl Machine {
-    /// Returns the variables without an initial value in the file, by cells, with the values of
-    /// this run.
+    /// Returns the cells of variables without an initial value in the file: their names, and their
+    /// values in this run.
     pub(crate) fn initial_inputs(&self) -> impl Iterator<Item = Binding> {
         self.code.unknown_cells().map(|cell| Binding {
             name: self.code.cell_name(cell),

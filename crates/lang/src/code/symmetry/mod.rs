@@ -16,12 +16,12 @@
 //!    subscripted by, plain numbers or members. Places between which values flow form a class. A
 //!    class holds members if its constants, which the checker has substituted for `i`, distinguish
 //!    the processes.
-//! 2. [`rename`] walks through the whole program with two members exchanged, and with all constants
-//!    of their kind. It rejects uses that a scalarset forbids, so a wrong guess does no harm. The
-//!    result must be the same program with the two processes exchanged: then the exchange is an
-//!    automorphism. The operands of `&&`, `||`, `+`, `*`, `==` and `!=` may be exchanged if they
-//!    cannot fail and are evaluated in one step. So `forall j in 0..N: …` over the whole range is
-//!    unchanged, but a `forall` over a part of it is not.
+//! 2. [`rename`] walks through the whole program with two members exchanged, which also exchanges
+//!    the constants that stand for them. It rejects uses that a scalarset forbids, so a wrong guess
+//!    does no harm. The result must be the same program with the two processes exchanged: then the
+//!    exchange is an automorphism. The operands of `&&`, `||`, `+`, `*`, `==` and `!=` may be
+//!    exchanged if they cannot fail and are evaluated in one step. So `forall j in 0..N: …` over
+//!    the whole range is unchanged, but a `forall` over a part of it is not.
 //! 3. The initial values must be the same, and the code of the two processes must have its marks,
 //!    calls and live locals at the same places.
 //!
@@ -96,8 +96,8 @@ impl Family {
 
 /// Maximum number of processes in a family for which symmetry is searched.
 const MOST_MEMBERS: u32 = 64;
-/// The offset of the values that stand for labels beyond all members. It is far from the values of
-/// programs.
+/// A member gets a label, and labels may be greater than all members. This is the offset of the
+/// values that stand for such labels. It is far from the values of programs.
 const FAR: i64 = 1 << 48;
 
 /// The interchangeable members of a program.

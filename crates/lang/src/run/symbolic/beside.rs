@@ -4,9 +4,9 @@
 //! Both machines share their terms. A value has the same term in both if it has the same name. The
 //! name of an input consists of the process and the index of the input in the process; the name of
 //! an initial value is the name of the variable. Let a run of the first program have the path
-//! condition φ and the final state σ, and let φᵢ and σᵢ be those of the runs of the other program
-//! that end in the same way. For exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ), this run of
-//! the first program reaches a result that the other never reaches.
+//! condition φ and the final state σ, and let φᵢ and σᵢ be the path conditions and final states of
+//! the runs of the other program that end in the same way. For exactly the values that satisfy φ ∧
+//! ⋀ ¬(φᵢ ∧ σ = σᵢ), this run of the first program reaches a result that the other never reaches.
 
 use std::rc::Rc;
 use std::sync::Arc;
