@@ -443,8 +443,8 @@ impl<'s> Checker<'s> {
                 });
                 found
             };
-            // The properties of the file are added later, so these invariants are the ranges of
-            // types.
+            // The properties of the file are added later, so all invariants so far are ranges that
+            // types require.
             let ranges: Vec<Property> = stated.filter(of_var).cloned().collect();
             self.program.requires.extend(ranges);
         }

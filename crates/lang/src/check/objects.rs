@@ -1,5 +1,5 @@
 //! Synchronisation objects: semaphores, reader–writer locks, condition variables, barriers, and
-//! locks that are tried.
+//! locks that a `try` or a `select` tries to take.
 //!
 //! Objects are lowered to shared variables. If it matters which process holds an object or waits
 //! for it, the object has an array with one element for each process that exists from the start. So

@@ -275,8 +275,8 @@ impl<'s> Checker<'s> {
         id
     }
 
-    /// Makes all calls that a client may choose from, and the client processes. Procedures must
-    /// be checked.
+    /// Makes all calls that a client may choose from, and the client processes. The procedures must
+    /// have been checked before.
     pub(super) fn clients(&mut self, file: &File<'s>) {
         let Some(mut object) = self.program.linearizable.take() else {
             return;

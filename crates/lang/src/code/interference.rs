@@ -1,7 +1,7 @@
 //! For each place of the code, the accesses that are still possible from there, as sets of cells.
-//! `reach.rs` computes the accesses, with separate ends of channels; here they become bits, because
-//! a [reduced](mazurka_core::Promises::interferes) search asks in every state whether the rest of
-//! one process interferes with the step of another process.
+//! `reach.rs` computes the accesses and keeps the two ends of a channel apart. Here, the accesses
+//! become bits, because a [reduced](mazurka_core::Promises::interferes) search asks in every state
+//! whether the rest of one process interferes with the step of another process.
 //!
 //! The sets are computed on first use, because most searches never need them.
 

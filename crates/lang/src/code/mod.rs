@@ -465,8 +465,8 @@ pub struct Code {
     pub(crate) guards: Claims,
     /// The code of sends and receives that touch only one end of a channel.
     pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
-    /// The instructions that access a channel, if every step that contains them touches only one
-    /// end of it: whether this is the sending end.
+    /// For each instruction that touches the same end of its channel in every step that contains
+    /// it: whether this is the sending end.
     pub(crate) pure_ends: FxHashMap<u32, bool>,
     pub(crate) channels: Vec<ChannelCells>,
     /// Steps whose wait may depend on their own choices.
@@ -548,7 +548,7 @@ impl Code {
     }
 
     /// Whether the file states a property other than determinism: an `assert`, an `error`, an
-    /// `invariant`, an `ensures` or a temporal property.
+    /// `invariant`, an `ensures`, a `refines` or a temporal property.
     pub fn states_other_property(&self) -> bool {
         self.states_property
     }

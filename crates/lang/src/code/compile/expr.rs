@@ -367,8 +367,9 @@ impl Compiler<'_> {
         self.code.operands.insert(self.here() - 1, expr.clone());
     }
 
-    /// Whether an expression is evaluated even if its value is not needed. With symbolic values, a
-    /// jump over the expression would split the run into two, but a term for both cases does not.
+    /// Whether the code evaluates an expression even where its value is not needed. With symbolic
+    /// values, a jump over the expression would split the run into two; one term for both cases
+    /// does not.
     fn whole_term(&self, expr: &Expr) -> bool {
         self.values != Values::Concrete && self.harmless(expr)
     }
