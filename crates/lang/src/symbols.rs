@@ -129,7 +129,7 @@ impl Symbols {
 /// assert_eq!(names, ["x", "p", "y"]);
 /// assert_eq!(found.declared[2].kind, SymbolKind::Local);
 /// let x = found.at(4).unwrap();
-/// assert_eq!(found.of(x.symbol).count(), 2, "what cannot be read has no mentions");
+/// assert_eq!(found.of(x.symbol).count(), 2, "a statement that cannot be parsed has no mentions");
 /// ```
 pub fn symbols(source: &str) -> Symbols {
     let text = without_includes(source);

@@ -6,7 +6,7 @@
 //! states with the same waiting messages are equal, whatever was received before.
 //!
 //! A channel without a capacity has a limit instead. The search does not follow a run beyond a send
-//! that exceeds the limit (`Program::limits`), and the verdict says so.
+//! that exceeds the limit (`Program::limits`); the verdict reports that the limit was reached.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 

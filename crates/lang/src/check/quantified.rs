@@ -145,7 +145,7 @@ impl<'s> BodyChecker<'_, 's> {
                 let Some(len) = len else {
                     return self.no_array(span);
                 };
-                self.each(len, ty, span, |index| Place::Element(id, index))
+                self.all_elements(len, ty, span, |index| Place::Element(id, index))
             }
             Meaning::Local(id) => {
                 let local = &self.frame.locals[id.0 as usize];
@@ -153,13 +153,15 @@ impl<'s> BodyChecker<'_, 's> {
                 let Some(len) = len else {
                     return self.no_array(span);
                 };
-                self.each(len, ty, span, |index| Place::LocalElement(id, index))
+                self.all_elements(len, ty, span, |index| Place::LocalElement(id, index))
             }
             _ => self.no_array(span),
         }
     }
 
-    fn each(
+    /// Returns expressions that read the elements of an array of a given length. `place` makes the
+    /// place of the element at an index.
+    fn all_elements(
         &mut self,
         len: u32,
         ty: Type,

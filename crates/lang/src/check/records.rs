@@ -454,7 +454,7 @@ impl<'s> BodyChecker<'_, 's> {
             Meaning::Local(id) => Part::Local(id),
             Meaning::Var(id) => Part::Var(id),
             Meaning::Record(id) => Part::Record(id),
-            Meaning::Table(id) => return self.of_table(id, selectors, span),
+            Meaning::Table(id) => return self.select_constant(id, selectors, span),
             other => {
                 self.check_indices(selectors);
                 let help = match selectors {
@@ -528,7 +528,13 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    fn of_table(&mut self, id: u32, selectors: &[SelectorPart<'_, 's>], span: Span) -> Selected {
+    /// Selects an element of a constant array.
+    fn select_constant(
+        &mut self,
+        id: u32,
+        selectors: &[SelectorPart<'_, 's>],
+        span: Span,
+    ) -> Selected {
         let array = self.c.tables[id as usize].clone();
         let dims = array.table.shape.as_ref().map(|shape| shape.dims.clone());
         let dims = dims.unwrap_or_default();

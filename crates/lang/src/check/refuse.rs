@@ -163,7 +163,7 @@ mod tests {
 
     /// The number of visits of a place does not grow with the number of paths to it.
     #[test]
-    fn many_ways_through_a_step() {
+    fn many_paths_through_a_step() {
         let calls = |n: usize| format!("proc p{n}() {{ {} }}", format!("p{}(); ", n + 1).repeat(4));
         let procs: String = (0..14).map(calls).collect();
         let body = "process { atomic { x := choose(0..2); p0() } }";

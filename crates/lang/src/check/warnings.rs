@@ -46,7 +46,7 @@ struct UsageWalk<'s> {
     inside: Option<&'s str>,
     /// The procedures that each procedure calls; under `None`, those that processes call.
     calls: FxHashMap<Option<&'s str>, FxHashSet<&'s str>>,
-    /// Whether a property other than determinism is stated.
+    /// Whether the file states a property other than determinism.
     states_property: bool,
     /// The words of goals to prove.
     in_goals: FxHashSet<String>,
@@ -76,7 +76,7 @@ fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Di
 
 impl<'s> UsageWalk<'s> {
     /// Whether all variables are observed in final states: the file has no `observe`, and its
-    /// determinism counts, because the file expects it or states no other property.
+    /// determinism is checked, because the file expects it or states no other property.
     fn observes_all(&self, file: &File<'_>) -> bool {
         let any = |wanted: fn(&Item<'_>) -> bool| file.items.iter().any(wanted);
         let names_some = any(|item| matches!(item, Item::Observe(_)));
@@ -262,7 +262,7 @@ impl<'s> UsageWalk<'s> {
             };
             if keeps && !read && !name.text.starts_with('_') {
                 let message = format!("the local `{}` is never read", name.text);
-                let help = "remove it, and what only computes its value";
+                let help = "remove it, and the code that only computes its value";
                 self.warnings.push(unused("W0106", name, message, help));
             }
         }

@@ -1,5 +1,5 @@
-//! The ways in which a step can fail ([`Fault`]). The core knows a failure as a `Mishap` with a
-//! number for its site; this file encodes the fault and the instruction in this number, and decodes
+//! The ways in which a step can fail ([`Fault`]). In the core, a failure is a `Mishap` with a
+//! number for its site. This file encodes the fault and the instruction in this number, and decodes
 //! them for messages.
 
 use mazurka_core::MishapKind;

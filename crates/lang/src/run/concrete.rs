@@ -100,7 +100,7 @@ pub(crate) struct Numbers<'a, L> {
     pub plain: PlainNumbers,
     /// The types of all inputs read so far, by process and by the index of the input in the
     /// process.
-    pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
+    pub inputs_read: &'a mut FxHashMap<(ProcessId, u32), Type>,
     pub listener: &'a mut L,
 }
 
@@ -182,7 +182,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         number: u32,
         ty: Type,
     ) -> i64 {
-        self.asked.insert((process, number), ty);
+        self.inputs_read.insert((process, number), ty);
         let given = code.inputs.get(&input_name(path, number));
         let given = given.copied().unwrap_or(0);
         match ty {

@@ -186,7 +186,7 @@ pub(crate) trait Values {
 
     fn constant(&mut self, value: i64) -> Self::Value;
 
-    /// Returns the number that a value is, unless it is unknown.
+    /// Returns a value as a number; `None` if it is unknown.
     fn known(&self, value: Self::Value) -> Option<i64>;
 
     fn not(&mut self, a: Self::Value) -> Self::Value;

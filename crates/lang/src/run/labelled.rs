@@ -1,8 +1,8 @@
 //! A machine that records the path of each of its steps.
 //!
 //! This is concolic execution as in section 4 of the guarded-command paper, which produces a label
-//! for each step. A listener records the path while the step runs, so labels cost a machine without
-//! labels nothing.
+//! for each step. A listener records the path while the step runs, so a machine without labels is
+//! not slower.
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
@@ -77,9 +77,14 @@ impl LabelledMachine {
 /// The data that the listener collected from a step.
 #[derive(Clone, Debug)]
 struct Trail {
+    /// The fingerprint of the conditions with their results, then of the places where the
+    /// processes rest.
     path: Fingerprint,
+    /// Whether the step evaluated the condition of a branch.
     branches: bool,
+    /// The variables that the label names, if `names` is set.
     named: Claims,
+    /// Whether to record `named`.
     names: bool,
 }
 

@@ -10,7 +10,7 @@ macro_rules! cpu {
             code: &$machine.code,
             domain: &mut Numbers {
                 plain: PlainNumbers,
-                asked: &mut $machine.asked,
+                inputs_read: &mut $machine.inputs_read,
                 listener: $listener,
             },
             step: $step,
@@ -137,7 +137,7 @@ pub struct Machine {
     max_local: u64,
     patience: Patience,
     /// The types of all inputs read so far.
-    pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
+    pub(crate) inputs_read: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
     trial: TrialMachine,
     /// Records the instructions that steps pass, if the search needs coverage.
@@ -210,7 +210,7 @@ impl Machine {
             unfinished: 0,
             max_local,
             patience: Patience::default(),
-            asked: FxHashMap::default(),
+            inputs_read: FxHashMap::default(),
             scratch: RefCell::default(),
             trial: TrialMachine::default(),
             recorder: None,
@@ -309,7 +309,7 @@ impl Machine {
                 code,
                 domain: &mut Numbers {
                     plain: PlainNumbers,
-                    asked: &mut self.asked,
+                    inputs_read: &mut self.inputs_read,
                     listener: &mut NoListener,
                 },
                 step: &mut step,

@@ -364,8 +364,9 @@ impl Vacuity<'_> {
         self.warnings.push(warning);
     }
 
-    /// Handles a condition with two sides. There is no warning about a side that should not be
-    /// taken, because it reports an error, nor about a constant condition, which is deliberate.
+    /// Handles a condition with two sides. There is no warning about a side that reports an error,
+    /// because no run should take it. There is no warning about a constant condition either,
+    /// because the author wrote it on purpose.
     fn branch(&mut self, test: &Expr, then: &[Stmt], other: &[Stmt]) {
         let outcomes = self.parts.outcomes(test.span);
         let warning = match (outcomes.held, outcomes.failed) {

@@ -431,7 +431,7 @@ impl Narrator for Machine {
             };
             for number in 0..state.registers.inputs {
                 let name = input_name(self.table.path(process), number);
-                let ty = self.asked.get(&(process, number)).copied();
+                let ty = self.inputs_read.get(&(process, number)).copied();
                 let ty = ty.unwrap_or(Type::Int);
                 let value = self.code.inputs.get(&name).copied().unwrap_or(0);
                 let value = crate::code::numbers::wrap(value, ty);

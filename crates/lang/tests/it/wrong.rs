@@ -180,7 +180,7 @@ const FOUND_IN_SEVERAL: &[&str] = &[
     "M0428",
 ];
 
-/// If two changes take the next free code at the same time, it is used in different files.
+/// If two changes independently take the next free code, this code occurs in two files.
 #[test]
 fn no_code_has_two_meanings_by_accident() {
     let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();

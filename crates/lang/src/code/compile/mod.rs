@@ -29,9 +29,10 @@ use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Compiles a program, to run and explore it. The values that the program does not give
-/// ([`unknowns`](Program::unknowns)) stay open: a [`Machine`](crate::Machine) takes given values, a
-/// [`SymbolicMachine`](crate::SymbolicMachine) considers all possible values. The error says why
-/// the program cannot be explored, for example because initial values break a `requires`.
+/// ([`unknowns`](Program::unknowns)) are not part of the code: a [`Machine`](crate::Machine) takes
+/// given values, a [`SymbolicMachine`](crate::SymbolicMachine) considers all possible values. The
+/// error says why the program cannot be explored, for example because initial values break a
+/// `requires`.
 ///
 /// ```
 /// let source = "var x: int = 0 requires x > 0 process { x := x + 1 }";
@@ -65,8 +66,8 @@ pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
     Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
 
-/// Returns the `requires` that the initial values break, if the program gives all of them. A
-/// condition that cannot be computed counts as false.
+/// Returns a mistake for each `requires` that the initial values break; none if an initial value is
+/// unknown. A condition that cannot be computed counts as false.
 fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     if program.vars.iter().any(|var| var.init.is_none()) {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::run::state::Life;
 use crate::run::{InstrRange, PlainNumbers, peek};
 
 /// Adds the claims of a step that starts with these locals to `into`, which must be empty. Returns
-/// their key.
+/// the key of the claims: steps with equal keys have equal claims, and 0 means unknown.
 #[inline(always)]
 pub(super) fn claims_of(
     code: &Code,
@@ -38,8 +38,8 @@ pub(super) fn claims_of(
     }
 }
 
-/// Adds the claims of a step, if sends and receives claim different ends of a channel. Returns
-/// their key.
+/// Adds the claims of a step, if sends and receives claim different ends of a channel. Returns the
+/// key of the claims, as [`claims_of`] does.
 #[inline(never)]
 fn claims_of_ends(
     code: &Code,
@@ -80,7 +80,8 @@ fn claim_other_ends(code: &Code, step: u32, claims: &mut Claims) {
     }
 }
 
-/// Adds the claims of a step that accesses array elements. Returns their key.
+/// Adds the claims of a step that accesses array elements. Returns the key of the claims, as
+/// [`claims_of`] does.
 fn claims_with(
     code: &Code,
     claims: &[Claim],

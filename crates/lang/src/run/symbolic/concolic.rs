@@ -62,7 +62,7 @@ impl Concolic {
         Self::until(code, max_local, Patience::default())
     }
 
-    /// Makes a machine like `new`, with a limit to the time of a step. It cannot follow a run with
+    /// Makes a machine like `new`, with a limit on the time of a step. It cannot follow a run with
     /// a longer step.
     pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
         Self::with_solver(code, max_local, None, patience)

@@ -42,7 +42,7 @@ pub(super) struct TermDomain<'a> {
     pub indices: &'a mut Vec<Option<u32>>,
     /// The inputs that the run has read: the process, the index of the input in the process, and
     /// its term.
-    pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
+    pub inputs_read: &'a mut Vec<(ProcessId, u32, Term)>,
     /// The invariants over elements that the step may have written, each with the condition under
     /// which the step has written an element.
     pub maybe_written: Vec<(u32, Term)>,
@@ -162,12 +162,12 @@ impl Domain for TermDomain<'_> {
     }
 
     fn may_rest(&mut self, quiet: bool) -> bool {
-        let asked = self.asked.len();
+        let inputs_read = self.inputs_read.len();
         let resting = &mut self.resting;
         let rests = resting.rests_before != RestsBefore::Nothing;
         let may = rests && !resting.decides && self.maybe_written.is_empty();
         if quiet && may && self.guide.is_none() {
-            resting.place = Some(asked);
+            resting.place = Some(inputs_read);
         }
         resting.is_near()
     }
@@ -177,8 +177,8 @@ impl Domain for TermDomain<'_> {
     }
 
     fn rest(&mut self, step: &StepInProgress<'_>, extra: &mut Decisions, operand: Option<Term>) {
-        if let Some(asked) = self.resting.place.take() {
-            self.asked.truncate(asked);
+        if let Some(inputs_read) = self.resting.place.take() {
+            self.inputs_read.truncate(inputs_read);
         }
         let fuel = step.fuel.left();
         extra.rests = Some(RestBeforeCondition { operand, fuel });
@@ -299,7 +299,7 @@ impl Domain for TermDomain<'_> {
     ) -> Term {
         let name = input_name(path, number);
         let input = self.logic.terms.variable(Kind::Input, &name, sort_of(ty));
-        self.asked.push((process, number, input));
+        self.inputs_read.push((process, number, input));
         input
     }
 

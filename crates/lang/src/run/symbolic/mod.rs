@@ -92,7 +92,7 @@ struct StepUndo {
     undo: usize,
     path: usize,
     causes: usize,
-    asked: usize,
+    inputs_read: usize,
     unfinished: usize,
     between_marks: usize,
     /// Whether the step was only local work: the work before the first step, or the work after a
@@ -132,7 +132,7 @@ pub struct SymbolicMachine {
     causes: Vec<Cause>,
     /// The inputs that the run has read: the process, the index of the input in the process, and
     /// its term.
-    asked: Vec<(ProcessId, u32, Term)>,
+    inputs_read: Vec<(ProcessId, u32, Term)>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
@@ -244,7 +244,7 @@ impl SymbolicMachine {
             taken: Vec::new(),
             undo: Vec::new(),
             causes: Vec::new(),
-            asked: Vec::new(),
+            inputs_read: Vec::new(),
             operands: Vec::new(),
             dirty: Vec::new(),
             initial: Vec::new(),
@@ -292,7 +292,7 @@ impl SymbolicMachine {
                 literal: self.literal,
                 guide: &mut self.guide,
                 indices: &mut self.indices,
-                asked: &mut self.asked,
+                inputs_read: &mut self.inputs_read,
                 maybe_written: Vec::new(),
                 resting: StepEnd::new(self.rests_before, !step, operand),
             },
@@ -338,7 +338,7 @@ impl SymbolicMachine {
             undo: self.undo.len(),
             path: self.state.path.len(),
             causes: self.causes.len(),
-            asked: self.asked.len(),
+            inputs_read: self.inputs_read.len(),
             unfinished: self.unfinished,
             between_marks: self.between_marks,
             local: self.is_between_marks(process),
@@ -734,7 +734,7 @@ impl Execution for SymbolicMachine {
             self.undo_to(taken.undo);
             self.state.path.truncate(taken.path);
             self.causes.truncate(taken.causes);
-            self.asked.truncate(taken.asked);
+            self.inputs_read.truncate(taken.inputs_read);
             let here = &mut self.state.processes[taken.process.index()];
             here.registers = taken.registers;
             here.extra = taken.decisions;

@@ -37,14 +37,14 @@ impl SymbolicMachine {
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
             // Local work neither blocks nor chooses.
-            let (mark, asked) = (self.undo.len(), self.asked.len());
+            let (mark, inputs_read) = (self.undo.len(), self.inputs_read.len());
             if self
                 .run_to_mark(ProcessId(process), &mut event, &[], false)
                 .is_err()
             {
                 // The work depends on an input: undo it, so that it becomes a step.
                 self.undo_to(mark);
-                self.asked.truncate(asked);
+                self.inputs_read.truncate(inputs_read);
             }
         }
         self.probing = false;

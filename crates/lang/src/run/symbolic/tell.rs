@@ -199,12 +199,12 @@ impl SymbolicMachine {
             }
         }
         for variable in logic.terms.variables() {
-            let other_type = |&(_, _, asked): &(ProcessId, u32, Term)| {
-                let name = logic.terms.variable_of(asked).map(|asked| &asked.name);
-                asked != variable.term && name == Some(&variable.name)
+            let other_type = |&(_, _, input): &(ProcessId, u32, Term)| {
+                let name = logic.terms.variable_of(input).map(|input| &input.name);
+                input != variable.term && name == Some(&variable.name)
             };
             if let (Kind::Input, Some(value)) = (variable.kind, model.get(variable.term))
-                && !self.asked.iter().any(other_type)
+                && !self.inputs_read.iter().any(other_type)
             {
                 code.inputs.insert(variable.name.clone(), value);
                 values.push(Binding {

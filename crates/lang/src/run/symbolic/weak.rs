@@ -22,7 +22,7 @@ const FIRST_TERM: i64 = 1 << 62;
 
 impl Logic {
     /// Returns the value by which the engine represents a term.
-    fn named(&mut self, term: Term) -> i64 {
+    fn encode(&mut self, term: Term) -> i64 {
         match self.known(term) {
             Some(value) if value < FIRST_TERM => value,
             _ => FIRST_TERM + i64::from(self.numbered(term)),
@@ -30,7 +30,7 @@ impl Logic {
     }
 
     /// Returns the term that a value of the engine encodes.
-    fn of_name(&mut self, value: i64) -> Term {
+    fn decode(&mut self, value: i64) -> Term {
         if value < FIRST_TERM {
             self.constant(value)
         } else {
@@ -74,7 +74,7 @@ impl WeakMemory for SymbolicMachine {
 
     fn value(&self, cell: u32) -> i64 {
         let term = self.state.cells[cell as usize];
-        self.logic.borrow_mut().named(term)
+        self.logic.borrow_mut().encode(term)
     }
 
     fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
@@ -85,7 +85,7 @@ impl WeakMemory for SymbolicMachine {
     }
 
     fn set_value(&mut self, cell: u32, value: i64) {
-        self.state.cells[cell as usize] = self.logic.borrow_mut().of_name(value);
+        self.state.cells[cell as usize] = self.logic.borrow_mut().decode(value);
     }
 
     fn line(&self, process: ProcessId) -> usize {
