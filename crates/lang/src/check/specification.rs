@@ -15,7 +15,9 @@ use crate::check::hir::{
     Specification, Stmt, StmtKind, Type,
 };
 use crate::syntax::ast::{File, Function, Item};
+use crate::syntax::lexer::lex;
 use crate::syntax::parser::parse;
+use crate::syntax::token::TokenKind;
 
 /// Checks the specification of an object, and adds it to the program.
 pub(super) fn add(
@@ -87,8 +89,9 @@ fn parts_of(source: &str) -> Parts<'_> {
                 functions.insert(function.name.text, function);
             }
             Item::Spec(spec) => {
-                let from = spec.head.end as usize;
-                words.extend(words_of(&source[from..end_of_block(source, from)]));
+                let from = spec.head.end;
+                let end = end_of_block(source, from);
+                words.extend(words_of(&source[from as usize..end]));
                 contents.extend(spec.items);
             }
             _ => {}
@@ -115,19 +118,20 @@ fn parts_of(source: &str) -> Parts<'_> {
     }
 }
 
-/// Returns the end of the block that begins after `from`, as far as the number of braces tells:
-/// braces in comments and strings count too. An end that is too late does no harm, because words
-/// after the block can only add functions that the specification does not need.
-fn end_of_block(source: &str, from: usize) -> usize {
+/// Returns the end of the block that begins after `from`.
+fn end_of_block(source: &str, from: u32) -> usize {
     let mut depth = 0usize;
-    for (at, c) in source[from..].char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
+    for token in lex(source, &mut Vec::new()) {
+        if token.span.start < from {
+            continue;
+        }
+        match token.kind {
+            TokenKind::LBrace => depth += 1,
+            TokenKind::RBrace => depth = depth.saturating_sub(1),
             _ => continue,
         }
         if depth == 0 {
-            return from + at;
+            return token.span.start as usize;
         }
     }
     source.len()

@@ -22,6 +22,20 @@ const WORDS: &str = "semaphore rwlock cond spurious barrier try acquire release 
                      op spec object clients of operations";
 
 #[test]
+fn a_brace_in_a_comment_does_not_end_a_specification() {
+    machine(
+        "var x: int = 0
+         fn next(a: int): int { a + 1 }
+         op get(): int { return x }
+         spec object for 1 clients of 1 operations {
+             // The end } of nothing.
+             var y: int = 0
+             op get(): int { return next(y) - 1 }
+         }",
+    );
+}
+
+#[test]
 fn the_words_are_names_elsewhere() {
     for word in WORDS.split_whitespace() {
         let shared = format!(

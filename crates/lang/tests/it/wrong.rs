@@ -139,7 +139,7 @@ fn codes_of_the_source() -> BTreeSet<String> {
     let mut codes = BTreeSet::new();
     let mut folders = vec![root().join("src/check"), root().join("src/syntax")];
     let diagnostics = read(&root().join("../diagnostics/src/diagnostic.rs"));
-    let mut text = diagnostics + &read(&root().join("src/refuse.rs"));
+    let mut text = diagnostics;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder of sources") {
             let path = entry.expect("a source").path();
@@ -150,7 +150,7 @@ fn codes_of_the_source() -> BTreeSet<String> {
             }
         }
     }
-    for quoted in text.split('"').skip(1).step_by(1) {
+    for quoted in text.split('"').skip(1) {
         if quoted.len() == 5 {
             codes.extend(codes_in(quoted));
         }
