@@ -23,7 +23,8 @@ enum AnswerChange {
     Step(ThreadId, Option<(u32, bool)>),
     /// One of several processes that a join waits for has been joined.
     Joined(ThreadId),
-    /// No change was made: the step does several things, so the exploration is meaningless.
+    /// The answer changed nothing, because the step does several things; the exploration is then
+    /// meaningless.
     Nothing(ThreadId),
 }
 
@@ -80,7 +81,7 @@ pub struct Threads<M, const APART: bool> {
     decided: Vec<(u32, bool)>,
 }
 
-/// The effects of a step, found by making it and taking it back.
+/// The effects of a step, observed by making the step and undoing it.
 struct Probe {
     /// The first access.
     first: Option<Access>,
@@ -118,8 +119,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
     }
 
-    /// Records that the next step of a thread does several things at once, so that the exploration
-    /// is meaningless.
+    /// Records that the next step of a thread does several things at once. The exploration is then
+    /// meaningless.
     #[cold]
     fn note_several(&mut self, thread: ThreadId) {
         let line = self.machine(thread).line(process(thread)) as u32;
@@ -169,7 +170,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let outcome = if decides {
             Some(value)
         } else {
-            // If nothing is touched, only the answer to a choice can be other than 0.
+            // If the step touches no cell, its answer is 0, except for a choice.
             (claim.is_none() && value > 0).then(|| self.outcome(thread, value))
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
@@ -251,8 +252,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         claim
     }
 
-    /// Returns the effect of the next step with this value in its cell, and what was observed of it
-    /// (`None` if it has to wait). The step is made and taken back.
+    /// Returns the effect of the next step with this value in its cell, and the probe that showed
+    /// it. The probe is `None` if the step has to wait.
     fn effect(&mut self, thread: ThreadId, cell: u32, value: Value) -> (Effect, Option<Probe>) {
         let probe = self.probe(thread, Some((cell, value)));
         let effect = match &probe {
@@ -315,7 +316,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             Some((cell, AccessKind::Release)) if self.held[thread.index()].contains(&cell) => {
                 Action::Unlock { loc: Loc(cell) }
             }
-            // The step fails, and touches nothing.
+            // The thread does not hold the lock: the step fails and touches nothing.
             Some((_, AccessKind::Release)) => Action::Choice { outcomes: 1 },
             Some((cell, AccessKind::Read)) => {
                 let order = self

@@ -3,9 +3,9 @@
 //! A step is an action of a thread. The outcome of a read is the number of writes of its location
 //! that have been made and are mo-after the one that it reads. The outcome of a write is the number
 //! of writes that have been made and are mo-after it. The outcome of a choice is the chosen number;
-//! the outcomes of all other actions are 0. So a list of zeros is an interleaving that is also
-//! sequentially consistent. The order of the steps extends po ∪ rf, and as far as possible also mo
-//! ∪ rb.
+//! the outcomes of all other actions are 0. So if all outcomes are 0, each read reads the last
+//! write before it: the schedule is an interleaving. The order of the steps extends po ∪ rf, and as
+//! far as possible also mo ∪ rb.
 
 use std::fmt;
 use std::str::FromStr;

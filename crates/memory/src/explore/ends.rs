@@ -26,9 +26,9 @@ pub enum Ending {
     Deadlock,
     /// A wasted run: an await is stuck with a value that has been overwritten.
     Blocked,
-    /// A thread met a false assumption.
+    /// A thread reached a false assumption.
     Discarded,
-    /// A thread met a failure.
+    /// A thread failed.
     Failed,
     /// Two accesses race.
     Race,
@@ -43,7 +43,7 @@ pub struct Counts {
     pub deadlocks: u64,
     /// Wasted runs.
     pub blocked: u64,
-    /// Executions in which a thread met a false assumption.
+    /// Executions in which a thread reached a false assumption.
     pub discarded: u64,
     /// Executions in which a thread failed.
     pub failed: u64,
@@ -85,11 +85,11 @@ impl Counts {
 /// The failure that an execution shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// A thread met the failure with this number.
+    /// A thread failed.
     Failed {
         /// The thread.
         thread: ThreadId,
-        /// The number that the program gives the failure.
+        /// The number that the program gives this failure.
         code: u32,
     },
     /// Threads wait for ever.
@@ -106,7 +106,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether both count as one failure, which is shown once.
+    /// Whether a search stores only the first of the two failures: they are equal, or races on one
+    /// location.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Race { loc, .. }, Self::Race { loc: other, .. }) => loc == other,
@@ -124,7 +125,7 @@ pub struct Finding {
     pub schedule: Schedule,
 }
 
-/// The findings of a search.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The numbers of executions by their endings.
@@ -136,8 +137,8 @@ pub struct Found {
     pub bounds: Vec<Bound>,
     /// Whether the visitor ended the search.
     pub stopped: bool,
-    /// The reason, as a number of the program's own, if the program [gave up](Program::gives_up).
-    /// Then the other fields are meaningless.
+    /// If the program [gave up](Program::gives_up): the number that it gives its reason. Then the
+    /// other fields are meaningless.
     pub given_up: Option<u32>,
 }
 
@@ -166,7 +167,7 @@ impl Found {
     }
 }
 
-/// The end of an execution, for a visitor.
+/// An execution that has ended, as a visitor sees it.
 #[derive(Debug)]
 pub struct End<'a, P> {
     ending: Ending,
@@ -175,7 +176,7 @@ pub struct End<'a, P> {
 }
 
 impl<P: Program> End<'_, P> {
-    /// Returns how it ended.
+    /// Returns how the execution ended.
     pub fn ending(&self) -> Ending {
         self.ending
     }
@@ -324,7 +325,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
                 // A race ends an execution while an alternative for its last event is being taken,
-                // so the path to the rest of the search does not lead to this execution.
+                // so the path from which the rest of the search starts does not lead to this
+                // execution.
                 self.cut.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }
@@ -332,7 +334,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns how an execution has ended in which no thread can continue.
+    /// Returns the ending of an execution in which no thread can continue.
     pub(super) fn ending(&mut self) -> Ending {
         let (mut waits, mut failed, mut discarded) = (false, false, false);
         for thread in (0..self.graph.threads()).map(ThreadId) {
@@ -371,7 +373,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             if !halted {
                 continue;
             }
-            // If a thread has done nothing, it has met the assumption where it was started.
+            // A thread without events has reached its assumption at the event that started it.
             let met = if P::DECIDES_LOCALLY {
                 self.last_access(other)
             } else {
@@ -392,15 +394,15 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         false
     }
 
-    /// Returns the last event of a thread that is not a decision, or the event that started it.
+    /// Returns the last event of a thread, leaving out decisions. If there is none, returns the
+    /// event that started the thread; `None` if the thread runs from the start.
     fn last_access(&self, thread: ThreadId) -> Option<Slot> {
         let events = self.graph.thread(thread).iter().rev().copied();
         let mut accesses = events.filter(|&it| self.graph.event(it).kind != Kind::Decision);
         accesses.next().or(self.graph.spawn_of(thread))
     }
 
-    /// Notes the failure of each thread that has met one, unless a false assumption happens before
-    /// it.
+    /// Records the failures of all threads, except those that a false assumption happens before.
     pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if self.is_running(thread)

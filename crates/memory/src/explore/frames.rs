@@ -47,9 +47,9 @@ impl OpenChoice {
 }
 
 impl Frame {
-    /// Returns the mark of the graph without the event, to which the search goes back before it
-    /// takes another alternative. While a revisit is tried, this is the graph from which the
-    /// revisit has also removed its events.
+    /// Returns the mark of the graph to which the search goes back before it takes another
+    /// alternative: the graph without the event. While a revisit is tried, the events that it
+    /// removes are missing from that graph, too.
     pub(super) fn mark(&self) -> usize {
         match self {
             Self::Read(frame) => frame.mark,
@@ -97,8 +97,8 @@ impl Reads {
         }
     }
 
-    /// Returns the kind of the event, unless the value that is read makes it another one
-    /// ([`with`](Self::with)).
+    /// Returns the kind of the event if its value is the usual one: the await is satisfied, the
+    /// update writes. [`with`](Self::with) returns the kind for a given value.
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Load(_) => Kind::Load,
@@ -108,7 +108,7 @@ impl Reads {
         }
     }
 
-    /// Returns the order of the event, unless the value that is read makes it another one.
+    /// Returns the order of the event if its value is the usual one, as for [`kind`](Self::kind).
     pub(super) fn order(self) -> MemoryOrder {
         match self {
             Self::Load(order) | Self::Await(order) | Self::Update { order, .. } => order,
@@ -256,9 +256,9 @@ impl WriteFrame {
     }
 }
 
-/// The acquisitions that are parked when no thread can continue, tried one after the other. The
-/// writes that a parked acquisition could read were taken by other acquisitions, so adding it leads
-/// only to revisits.
+/// The acquisitions that are parked when no thread can continue, tried one after the other. Other
+/// acquisitions have read from all writes that a parked acquisition could read from, so adding it
+/// leads only to revisits.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,
@@ -420,8 +420,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             return ControlFlow::Continue(false);
         }
         if let (true, Effect::Write(value)) = (event.kind.reads_exclusively(), effect) {
-            // Races of the update are checked when it has written: until then the graph may turn
-            // out inconsistent.
+            // Races of the update are checked after its write, because its write may still make the
+            // graph inconsistent.
             self.urgent = Some((event.thread, value));
             return ControlFlow::Continue(true);
         }
@@ -446,8 +446,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns the next place of a write that does not separate an update from the write that it
-    /// reads.
+    /// Returns the next place of the write, skipping the places between an update and the write
+    /// that the update reads.
     pub(super) fn next_place(&self, frame: &mut WriteFrame) -> Option<u32> {
         let only_last = self.planted == Planted::OnlyLastPlace;
         let exclusive = frame.access.kind.writes_exclusively();

@@ -28,9 +28,9 @@
 //!   the stack have removed. Each of these revisits keeps its write for good, so there are at most
 //!   as many of them as writes in an execution.
 //! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
-//!   it are refused at once. For most reads, maximality would refuse them, too, since the revisited
-//!   read reads from the write. For locks it would not: without the mark two locks would revisit
-//!   each other for ever.
+//!   it are refused at once. For most reads, maximality would also refuse these revisits, since the
+//!   revisited read reads from the write. For locks maximality would allow them: without the mark,
+//!   two locks would revisit each other for ever.
 //! - *Maximality*: the paper also checks that the write of a removed read is in Previous. Here this
 //!   check is left out. A write that is not in Previous is removed too. It is not maximal, because
 //!   the read, which reads from it, was added before it (revisit.rs). So the revisit is refused.
@@ -41,20 +41,20 @@
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has no choices; without
-//!   this rule a graph is met twice.
+//!   this rule a graph is explored twice.
 //! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
 //!   outcome is the maximal one.
 //! - *Locks*: the acquisition of a held lock is *parked*: it is not added yet. An acquisition that
-//!   revisits an earlier acquisition removes that one, because an acquisition cannot read from
-//!   another acquisition. Unlocks revisit no acquisition. When no thread can continue, each parked
-//!   acquisition is added with the writes that it could have read earlier: only the revisits that
-//!   follow from it are consistent.
+//!   revisits an earlier acquisition removes the earlier one, because an acquisition cannot read
+//!   from another acquisition. Unlocks revisit no acquisition. When no thread can continue, each
+//!   parked acquisition is added with the writes that it could have read earlier: only the revisits
+//!   that follow from it are consistent.
 //! - *Awaits*, and updates that wait, read only writes that satisfy them, and are parked while the
-//!   last write of mo does not. When no thread can continue, the first parked await is added with
-//!   each write that satisfies it, and once more as *stuck*, reading the last write. A write at the
-//!   end of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes
-//!   can still revisit it. If at the end a stuck await reads another write than the last of mo, the
-//!   execution is *blocked*: a wasted run.
+//!   last write of mo does not satisfy them. When no thread can continue, the first parked await is
+//!   added with each write that satisfies it, and once more as *stuck*, reading the last write. A
+//!   write at the end of mo that does not satisfy an await revisits it too, and leaves it stuck;
+//!   other writes can still revisit it. If at the end a stuck await reads another write than the
+//!   last of mo, the execution is *blocked*: a wasted run.
 //! - *Races* (rc11) end an execution. Unless there is a race, a plain write has only one place, and
 //!   a plain read only one write to read from.
 
@@ -283,7 +283,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         true
     }
 
-    /// Tells the visitor the steps of an execution that is cut off.
+    /// Passes the steps of an execution that a limit cuts off to the visitor.
     fn tell_cut(&mut self) {
         let (graph, initial) = (&self.graph, self.runner.initial_threads());
         self.visitor

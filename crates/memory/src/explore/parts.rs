@@ -6,8 +6,8 @@
 //! and each execution is in exactly one of them, or was seen while the tree was cut. So the
 //! findings do not depend on the number of workers.
 //!
-//! If a limit ends a search, the stack of choice points says what is unexplored: the number of
-//! alternatives that were taken at each of them. A later search takes the last of these
+//! If a limit ends a search, the unexplored rest follows from the stack of choice points: from the
+//! number of alternatives that were taken at each of them. A later search takes the last of these
 //! alternatives again, as on the way to a part, but leaves the choice points open. After that, it
 //! is in the state in which the first search ended.
 
@@ -222,8 +222,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         ControlFlow::Continue(goes_on)
     }
 
-    /// Takes the alternative of a choice point that `wanted` consistent ones come before, as the
-    /// path to a part says.
+    /// Follows the path of a part at a choice point: skips `wanted` consistent alternatives and
+    /// takes the next one.
     fn follow(&mut self, mut frame: Frame, wanted: u32) -> ControlFlow<(), bool> {
         for _ in 0..=wanted {
             self.graph.undo(frame.mark());

@@ -8,8 +8,8 @@
 //!
 //! The paper is about interleavings. Here the priorities only choose the thread; the write that a
 //! read reads from, and the place of a write in mo, are drawn evenly. So the probability that the
-//! paper guarantees is that of an order of steps. The values that are read have a probability of
-//! their own.
+//! paper guarantees is that of an order of steps; it does not include the probability of the values
+//! that are read.
 
 use mazurka_core::Random;
 

@@ -27,8 +27,8 @@ pub(super) struct Maximality<'a> {
 }
 
 /// For each location with many writes, the least stamp of the writes from each position of mo on;
-/// writes of the prefix count as the earliest. So the events that a revisit removes are checked in
-/// time linear in their number, instead of its product with the number of writes.
+/// writes of the prefix count as the earliest. With these stamps the time to check the events that
+/// a revisit removes is linear in the number of these events.
 #[derive(Debug, Default)]
 pub(super) struct Suffixes {
     /// For each location, the value of `current` when it was filled in, and the stamps.
@@ -39,7 +39,7 @@ pub(super) struct Suffixes {
 }
 
 impl Suffixes {
-    /// Up to this many writes are checked one by one.
+    /// For a location with at most this many writes, the stamps are compared one by one.
     const FEW: usize = 8;
 
     /// Invalidates the entries: the graph or the prefix has changed.
@@ -245,7 +245,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns how a read uses its value; it has been removed from the end of its thread.
+    /// Returns how a read uses its value. The read must have been removed from the end of its
+    /// thread.
     fn reads_of(&mut self, read: &Event) -> Reads {
         if read.kind == Kind::Load {
             return Reads::Load(read.order);
@@ -253,7 +254,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         let action = self.runner.action(&mut self.graph, read.thread);
         match Reads::of(action) {
             Some((reads, _)) => reads,
-            // The program has stopped while it made its steps again, so nothing counts any more.
+            // The program gave up while it repeated its steps, so this result does not matter.
             None => {
                 self.runner.gives_up_at(read.thread);
                 Reads::Load(read.order)

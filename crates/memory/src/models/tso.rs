@@ -19,12 +19,13 @@ use crate::program::{Loc, MemoryOrder, ThreadId};
 /// The model.
 #[derive(Debug, Default)]
 pub(crate) struct Tso {
-    /// The marks of events: those with the current number lead to the new event.
+    /// For each event, the number of the last search that marked it. An event marked by the
+    /// `current` search leads to the new event.
     marks: Vec<u32>,
     current: u32,
     /// Marked events whose predecessors have not been marked yet.
     open: Vec<Slot>,
-    /// For each thread, how far its events have been examined.
+    /// The progress of the current search in each thread.
     looked: Vec<ExaminedEvents>,
 }
 

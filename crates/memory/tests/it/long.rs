@@ -8,8 +8,8 @@ use mazurka_memory::{CountOnly, Found, Memory, MemoryOrder, explore, replay};
 
 use MemoryOrder::{Relaxed, SeqCst};
 
-/// A time that is far more than each search takes, and far less than a search with quadratic work
-/// would take.
+/// A time limit far above the time of each search here, and far below the time of a search with
+/// quadratic work.
 const PLENTY: Duration = Duration::from_secs(4);
 
 #[track_caller]

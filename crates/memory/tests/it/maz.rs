@@ -1,5 +1,5 @@
-//! The litmus tests of the corpus: exact numbers of executions, which equal those of programs made
-//! without the language.
+//! The litmus tests of the corpus: exact numbers of executions. They equal the numbers of the same
+//! programs written as instructions (`figures.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ fn long_figures() {
     check("fib-bench", Some(5), [525_630, 218_243]);
 }
 
-/// Under each model, a thread waits for a held lock, whatever the orders are.
+/// Two threads acquire two locks in opposite orders. Each model has the same executions.
 #[test]
 fn locks_in_opposite_orders() {
     let code = code("abba", None);

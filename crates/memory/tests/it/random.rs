@@ -381,8 +381,8 @@ fn programs_of_the_figures() {
     }
 }
 
-/// The engine and the oracle rely on this: a part of a consistent graph is consistent. So the
-/// axioms may be checked on every graph or only on those at the end.
+/// Checks that a part of a consistent graph is consistent, on which the engine and the oracle rely:
+/// the axioms may be checked on every graph, or only on the graphs of ended executions.
 #[test]
 fn parts_of_consistent_graphs_are_consistent() {
     let mut compared = 0;
@@ -403,8 +403,8 @@ fn parts_of_consistent_graphs_are_consistent() {
     assert!(compared > 200, "{compared} are small enough");
 }
 
-/// A stuck update is an update: when a write revisits it, tso orders it after the writes of its
-/// thread.
+/// A stuck update that a write revisits is an update again: tso orders it after the earlier writes
+/// of its thread.
 #[test]
 fn stuck_updates_are_updates() {
     use mazurka_memory::MemoryOrder::{Relaxed, SeqCst};

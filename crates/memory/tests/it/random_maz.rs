@@ -16,7 +16,7 @@ const MAX_LOCAL: u64 = 10_000;
 /// The features of a random program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// Features that both engines count alike.
+    /// Features with which both engines count equally many executions.
     Counted,
     /// All features. The two engines do not count alike the executions with updates that do not
     /// write or with guards that wait, so only the results are compared.

@@ -135,7 +135,7 @@ fn valuations(source: &str) -> Vec<Values> {
     all
 }
 
-/// Returns the executions with these values.
+/// Returns the executions of the program whose unknowns have these values.
 fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
     let given = UNKNOWNS.into_iter().zip(values.iter().copied());
     let code = Arc::new(code.with_inputs(given));

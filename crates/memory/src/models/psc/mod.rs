@@ -19,8 +19,8 @@
 //! cycle iff the edges that leave e lead back to e or to such a fence. If no write is mo-after e,
 //! there are none. An edge from an event to itself would break coherence, which has been checked.
 //!
-//! The search visits the events that e leads to, and never compares all pairs, because what it
-//! reaches consists of suffixes:
+//! The search visits the events that e leads to. It need not compare all pairs of events, because
+//! the reached events form suffixes:
 //! - po is in psc, so the reached nodes of a thread are its last ones. The same holds for the
 //!   events that are hb-after a node or a reached fence.
 //! - mo is transitive, so the writes of a location that follow by mo or rb are its last ones. After
@@ -77,7 +77,7 @@ impl Sort {
 pub(super) struct Search {
     threads: Vec<ReachedThread>,
     places: Vec<ReachedPlace>,
-    /// Number of the search.
+    /// Number of this search; entries of earlier searches are invalid.
     current: u64,
     /// Threads with reached nodes that have not been followed.
     open: Vec<ThreadId>,
@@ -85,8 +85,8 @@ pub(super) struct Search {
     accesses: Vec<(Loc, ThreadId, u32)>,
 }
 
-/// What has been reached of a thread: always its last events. The counts are those of the first
-/// events, which are not reached.
+/// The reached events of a thread, which are always its last ones. All counts but `unfollowed` are
+/// numbers of events at the beginning of the thread, which are not reached.
 #[derive(Clone, Copy, Debug)]
 struct ReachedThread {
     /// Index of an event: all nodes from there on are reached.
@@ -101,10 +101,10 @@ struct ReachedThread {
     unfenced: usize,
 }
 
-/// What has been reached of a location.
+/// The reached accesses of a location.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReachedPlace {
-    /// The search that this belongs to.
+    /// Number of the search that this entry belongs to.
     search: u64,
     /// The writes after this position are reached by mo or rb.
     writes: u32,
@@ -232,7 +232,7 @@ impl Reach<'_> {
         }
     }
 
-    /// Returns what has been reached of a location.
+    /// Returns the reached accesses of a location.
     fn place(&mut self, loc: Loc) -> &mut ReachedPlace {
         let search = &mut *self.search;
         if search.places.len() <= loc.index() {

@@ -1,4 +1,4 @@
-//! The axioms of the models, as they are written.
+//! The axioms of the models, transcribed literally.
 
 use std::collections::{BTreeMap, BTreeSet};
 

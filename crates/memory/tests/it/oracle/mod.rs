@@ -2,8 +2,8 @@
 //!
 //! A graph is extended in all ways: by the next read of any thread, from any write, and by the next
 //! write of any thread, at any position in mo. Each extension is a new graph, and graphs with equal
-//! keys are merged. The axioms are checked on matrices, as they are written. There are no clocks,
-//! revisits or stamps.
+//! keys are merged. The axioms are transcribed literally and checked on matrices. There are no
+//! clocks, revisits or stamps.
 
 pub mod axioms;
 pub mod matrix;
@@ -328,8 +328,8 @@ impl Oracle<'_> {
                     let stuck = self.effect(thread, action, last) == Effect::Wait;
                     reads.push((thread, action, stuck));
                 }
-                // This action is the same whatever the other threads do, so it is made before
-                // theirs.
+                // The actions of other threads do not affect this action, so it is made first and
+                // alone.
                 _ => return self.act(graph, thread, action),
             }
         }
@@ -478,7 +478,7 @@ impl Oracle<'_> {
             Action::Lock { loc } => (loc, MemoryOrder::Acquire, MemoryOrder::Acquire, true),
             _ => unreachable!("{action:?}"),
         };
-        // The thread states belong to this graph only until another one is extended.
+        // An earlier extension may have left the threads in the states of another graph.
         self.actions(graph);
         for place in 0..=graph.writes(loc).len() {
             let rf = place.checked_sub(1).map(|at| graph.writes(loc)[at]);
