@@ -9,8 +9,8 @@
 //! | LOWLINK | the third field of `path`: it matters only while a state is on the path |
 //! | the stack of points | `open` |
 //!
-//! A graph may be as large as the memory allows. So every traversal checks the limits and keeps
-//! little memory of its own.
+//! A graph may be as large as the memory allows. So every traversal checks the limits and needs
+//! little memory besides the graph.
 
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};

@@ -63,9 +63,9 @@ impl Truths {
         }
     }
 
-    /// Adds a state, whose conditions hold as `holds` says (`None`: the condition could not be
-    /// computed). A state that does not count, because a process has been halted in it, satisfies
-    /// no condition.
+    /// Adds a state. For the index of a condition, `holds` returns whether the condition holds in
+    /// the state; `None` if it could not be computed. If not `counts`, because a process is halted
+    /// in the state, the state satisfies no condition.
     fn add(&mut self, counts: bool, holds: impl Fn(usize) -> Option<bool>) {
         for first in (0..self.conditions).step_by(64) {
             let mut word = 0;

@@ -197,8 +197,8 @@ impl<'a, M: Memory> Stateful<'a, M> {
         self.wait = BETWEEN_GIFTS;
         let events = program.events();
         for (depth, node) in self.nodes.iter_mut().enumerate() {
-            // At least one process is run here: otherwise the state would look like one without
-            // successors.
+            // This worker must run at least one process from the state: otherwise the state would
+            // look like one without successors.
             let (process, outcomes) = if node.next == node.first {
                 return;
             } else if node.next < node.end {

@@ -48,16 +48,16 @@ pub trait Policy<E: Execution> {
     /// Called in the initial state, and when a step has led to another state.
     fn enter(&mut self, program: &E);
 
-    /// Called after [`enter`](Policy::enter). The policy may make steps and must return to the same
-    /// state. Returns the number of steps made.
+    /// Called after [`enter`](Policy::enter). The policy may make steps; it must undo them before
+    /// it returns. Returns the number of steps made.
     fn look_around(&mut self, _program: &mut E) -> u64 {
         0
     }
 
-    /// Returns the process to run now, or `None` if the state is done. If no process was run from
-    /// this state although one is ready, the run counts as blocked. The policy adds the outcomes
-    /// for the `choose` expressions of the step to `outcomes`, which is empty; an expression
-    /// without one gets its least value.
+    /// Returns the process to run now, or `None` if no process is left to run from this state. If
+    /// no process was run from this state although one is ready, the run counts as blocked. The
+    /// policy adds the outcomes for the `choose` expressions of the step to `outcomes`, which is
+    /// empty; an expression without one gets its least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
     /// Called when the chosen step has been made with these outcomes. Returns true to take the step
@@ -296,7 +296,7 @@ pub struct Progress {
 /// Greatest number of steps between two checks of the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 4096;
 
-/// Called at intervals: it may show progress, and break off the search.
+/// A function that is called at intervals. It may show progress, and break off the search.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
 
 /// Explores the program of a session with a policy.
@@ -345,7 +345,8 @@ struct Driver<'a, 'w> {
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
-    /// Whether an earlier search has recorded the mishaps of the events before the start.
+    /// Whether this search continues an earlier one, which has recorded the mishaps of the events
+    /// before the start.
     goes_on: bool,
     watch: &'a mut Watch<'w>,
 }

@@ -74,12 +74,12 @@ pub struct Findings {
     pub elapsed: Duration,
     /// The number of executions drawn, by an algorithm that draws executions.
     pub walks: u64,
-    /// The fingerprints of what the search has met.
+    /// The fingerprints of the failing events, results and traces that the search has met.
     pub seen: Seen,
 }
 
-/// The fingerprints of what a search has met, which are needed to merge the findings of two
-/// searches.
+/// The fingerprints of the failing events, results and traces that a search has met. They are
+/// needed to merge the findings of two searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Failing events, each with its past.
@@ -91,14 +91,13 @@ pub struct Seen {
     /// The final state to show may be another state of the orbit that the run of the last of the
     /// `finals` reaches. Then this permutation of processes leads to it; otherwise it is empty.
     pub renamed: Vec<u32>,
-    /// For each `ensures`, the number of traces whose final state breaks it; the sum of these
-    /// numbers.
+    /// Number of pairs of an `ensures` and a trace whose final state breaks it.
     pub broken_ensures: u64,
     /// For algorithms that may meet a trace again: the traces met.
     pub traces: Option<Prints<Tally>>,
 }
 
-/// The contribution of a trace to the counts.
+/// The contribution of one trace to the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// 1 if it ends in a deadlock.
@@ -321,8 +320,8 @@ pub(crate) struct Ledger<'a> {
     pub wanted: Option<ExpectedFindings>,
     /// Whether the number of times that a trace is met matters.
     pub samples: bool,
-    /// Whether the search has gone on after a data race. What comes after the race may depend on
-    /// the order of accesses that are not steps; no search explores these orders.
+    /// Whether the search has gone on after a data race. The later behaviour may depend on the
+    /// order of accesses that are not steps; no search explores these orders.
     pub data_race: bool,
 }
 
@@ -342,7 +341,8 @@ pub(crate) struct ExpectedFindings {
 }
 
 impl ExpectedFindings {
-    /// Returns the numbers of these findings, so that another search can find the same ones.
+    /// Returns the numbers of findings of a search, so that another search can stop when it has
+    /// found as many.
     pub fn from_findings(found: &Findings) -> Self {
         Self {
             sites: found.failures.len(),
@@ -442,7 +442,7 @@ impl<'a> Ledger<'a> {
 
     /// Records the mishaps of an event of a net. `causes` holds the positions of its causes in the
     /// net, and its own position as the last. In a contextual net not all events that happen before
-    /// it in this run need be causes: in another run, which has the same event, the others come
+    /// it in this run need be causes: another run with the same event may have the other events
     /// after it. So only the causes decide whether a failure counts.
     pub fn mishaps_after<E: Execution>(&mut self, program: &E, causes: &[usize]) {
         let mut hasher = TraceHasher::new();
@@ -670,7 +670,8 @@ impl<'a> Ledger<'a> {
                 self.mishap(program, mishap, FailurePast::Empty, Fingerprint::EMPTY);
                 continue;
             }
-            // The past of a broken `ensures` is the whole run, so each trace has its own.
+            // The past of a broken `ensures` is the whole run, so each trace with one counts
+            // separately.
             broken += 1;
             let known = |found: &Finding| found.mishap == Some(mishap);
             if self.least() {

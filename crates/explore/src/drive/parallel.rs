@@ -17,7 +17,7 @@
 //! of several workers, each may exceed the limit by a few thousand steps.
 //!
 //! One worker gains nothing from parts, so [`Search::share`] then uses the plain engine. With
-//! several workers it first makes a short attempt with the plain engine too: most programs are
+//! several workers, too, it first makes a short attempt with the plain engine: most programs are
 //! small and need no parts.
 //!
 //! Workers take parts by incrementing a counter. That suffices, because there are many more parts
@@ -43,7 +43,7 @@ use crate::drive::suffix::{OfRest, Suffix};
 /// Number of parts: enough to keep all workers busy until the end, and to lose little if a part is
 /// abandoned.
 const PARTS: usize = 256;
-/// Number of steps of the first attempt, which does not cut the space: some milliseconds.
+/// Number of steps of the first attempt, which does not cut the space; it takes some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
 /// Number of steps of the first attempt for a program over unknown values, whose steps take longer.
 const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
@@ -580,7 +580,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Counts a part that a worker has left.
+    /// Adds the counts of a part that a worker has finished or abandoned.
     fn add(&self, worker: usize, counts: &Counts) {
         self.slots[worker].set(&Counts::default());
         let all = &self.slots[self.slots.len() - 1];

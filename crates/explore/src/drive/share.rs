@@ -2,9 +2,9 @@
 //!
 //! All workers put the states that they meet into one [table](crate::drive::states). A state is
 //! expanded by the worker that has inserted it. A worker explores depth first. When another worker
-//! is idle, a busy worker gives away the branch nearest to the start of its path, as the steps that
-//! lead there (*lazy splitting* of Lipton and Mehlhorn). Blumofe and Leiserson explain why the
-//! oldest branch is best (work stealing, JACM 1999). Branches wait in a lock-free queue.
+//! is idle, a busy worker gives away the branch nearest to the start of its path, as a schedule
+//! (*lazy splitting* of Lipton and Mehlhorn). Blumofe and Leiserson explain why the oldest branch
+//! is best (work stealing, JACM 1999). Branches wait in a lock-free queue.
 //!
 //! Results do not depend on the number of workers. A state alone determines the steps that are run
 //! from it, so the states, the steps between them and all counts are always the same. Only the
@@ -36,7 +36,7 @@ use crate::drive::search::{Engine, Search, Session, Start};
 use crate::drive::states::Visited;
 use crate::drive::suffix::Suffix;
 
-/// Number of steps of the first attempt, by one worker: some milliseconds.
+/// Number of steps of the first attempt, by one worker; it takes some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
 /// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);

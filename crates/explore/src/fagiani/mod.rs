@@ -29,8 +29,8 @@
 //!   remaining labels are known, the search leaves a prefix as soon as a sleeping process can no
 //!   longer be woken.
 //! - A label is the path that a step takes through the code, with all its claims. Locals may have
-//!   other values in a permutation. In section 6 as printed they keep the recorded values, whatever
-//!   is read, so Theorem 15 does not hold.
+//!   other values in a permutation. In section 6 as printed, locals keep the recorded values even
+//!   if a step reads other values, so Theorem 15 does not hold.
 //!
 //! A run that was cut by a limit is permuted as far as it goes ([`UpTo`]).
 //!
@@ -46,12 +46,12 @@
 //! of the code rely on that proof:
 //!
 //! - A process need not be tried where its label would lead to a prefix that the search leaves, if
-//!   no process is tried after it ([`Fagiani::is_idle`]). If other processes are tried later, it
-//!   must be tried first, to find out whether it sleeps then.
-//! - The proof requires that the claims of every process are the recorded ones. Every prefix checks
-//!   this; if it does not hold, the seed is explored again without leaving prefixes early
-//!   (`again`). The search never leaves a prefix because of a sleeping process whose label has a
-//!   `choose`.
+//!   no process is tried after it ([`Fagiani::is_idle`]). If other processes are tried later, this
+//!   process must be tried before them, to find out whether it sleeps in their subtrees.
+//! - The proof requires that the claims of every process are the recorded ones. The search checks
+//!   this in every prefix. If it does not hold, the seed is explored again without leaving prefixes
+//!   early (`again`). The search never leaves a prefix because of a sleeping process whose label
+//!   has a `choose`.
 
 mod known;
 mod printed;
@@ -181,8 +181,8 @@ struct PrefixNode {
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
-    /// Number of processes, from the front of the list, that are known to require a trial. Those
-    /// after them are examined when these have been tried.
+    /// Number of processes, from the front of the list, that must be tried. The processes after
+    /// them are examined when these have been tried.
     due: usize,
     /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
@@ -203,7 +203,7 @@ struct ProcessToTry {
     matched: bool,
 }
 
-/// The progress with which a run that is being recorded follows the seed that it deviates from.
+/// How far a run that is being recorded has followed the seed that it deviates from.
 #[derive(Debug, Default)]
 struct FollowedSeed {
     /// The next position in the order of the seed.
@@ -248,7 +248,7 @@ struct Fagiani {
     made: Vec<u32>,
     /// Whether the driver must not count the current run.
     known: bool,
-    /// Number of runs that are not counted, for another reason than that sleep sets have cut them.
+    /// Number of runs that are not counted although no sleep set has cut them.
     not_runs: u64,
     counts: Permutations,
     /// Whether some process, in some prefix, claims something else than was recorded in the seed.
@@ -458,7 +458,7 @@ impl Fagiani {
         idle
     }
 
-    /// Determines the processes that may extend the last prefix.
+    /// Determines the processes that may extend the last prefix, and classifies a prefix that ends.
     fn open<E: Labelled>(&mut self, program: &E) {
         let Some(node) = self.nodes.last() else {
             return;
@@ -584,7 +584,8 @@ impl Fagiani {
             return Some(self.tries[node.tries + node.tried - 1].process);
         }
         if node.tried >= node.due {
-            // The earlier processes must be tried first, to know whether they sleep.
+            // Whether a process is idle depends on whether the processes before it sleep, which is
+            // known only when these have been tried.
             let first = node.tries;
             let mut rest = first + node.tried..self.tries.len();
             let due = rest.find(|&at| !self.is_idle(at))? + 1 - first;

@@ -32,7 +32,7 @@ pub struct PrintedForms {
     pub candidates: u64,
     /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Candidates whose form (Definition 12) was in I already, the set of forms met.
+    /// Candidates whose form (Definition 12) was already in I, the set of forms met.
     pub duplicates: u64,
     /// The size of I at the end.
     pub executable: u64,

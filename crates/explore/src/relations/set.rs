@@ -6,7 +6,7 @@
 
 /// A set of small numbers.
 pub(crate) trait Set: Clone + Default + PartialEq {
-    /// Every number below this bound fits.
+    /// Exclusive upper bound of the numbers that the set can contain.
     const CAPACITY: usize;
 
     fn insert(&mut self, at: usize);

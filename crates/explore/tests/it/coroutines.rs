@@ -398,7 +398,7 @@ fn cut<F: Fn(&[Shared]) -> Vec<Body>>(build: F, algorithm: Stateless, depth: u64
     search.run(&mut program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// A loop that need not end does not keep the steps of the other process out of all runs.
+/// Even if one process loops without end, some runs contain the steps of the other process.
 #[test]
 fn runs_that_are_cut() {
     /// The first process looks at the second cell until the other one has set it.

@@ -23,8 +23,8 @@ pub(crate) struct Preference {
     /// For each process, by its index, whether it is among the rivals. A process beyond the end of
     /// the list is not.
     races: Vec<bool>,
-    /// Processes that do not race. A process that made no step in the first run may be missing from
-    /// the list.
+    /// Processes that made steps in the first run but did not race. A process without steps there
+    /// is not in the list.
     loners: Vec<ProcessId>,
     /// Processes that race with some of their steps only. The bits say which of the first 64 steps
     /// race with nothing.
