@@ -45,7 +45,7 @@ fn starts(tool: &str) -> bool {
     command.status().is_ok()
 }
 
-/// The macros define a `main`, hence the module.
+/// A module of its own, because the macros define a `main`.
 mod counted {
     use std::hint::black_box;
     use std::sync::Arc;

@@ -93,7 +93,7 @@ struct Saved {
     left: Vec<RemainingPart>,
 }
 
-/// The first fields, which say which version can read the rest.
+/// The first fields. They determine whether this version can read the rest.
 #[derive(Deserialize)]
 struct Header {
     #[serde(default)]

@@ -135,7 +135,7 @@ impl Front for Native {
                 machine.start_again();
                 Ok(true)
             }
-            // The findings contain the bound.
+            // The bound is already among the findings.
             Some(SearchStop::OutOfTime | SearchStop::Raced) => {
                 machine.end_broken_search();
                 Ok(false)

@@ -87,8 +87,8 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     evidence::witnesses(machine, found, head.counted, &evidence_time)
 }
 
-/// Searches a program with one machine. If the search has found out something about the program
-/// that it needs from the start, it starts again.
+/// Searches a program with one machine. If the search learns a fact about the program that it needs
+/// from the start, it starts again.
 pub(crate) fn search_alone<F: Front>(
     machine: &mut F::Machine,
     search: &Search<Algorithm>,
@@ -122,8 +122,8 @@ fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
 }
 
-/// Joins the record of a search for graver violations into the record so far. Returns whether that
-/// search ended before it hit a limit.
+/// Merges the record of a search for graver violations into the record so far. Returns whether that
+/// search ended without hitting a limit.
 fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     let ended = more.stopped != StopReason::Bound;
     if ended {

@@ -162,7 +162,7 @@ struct StateText {
     label: String,
     state: Vec<Binding>,
     mishap: Option<String>,
-    /// The mishap of the state as a final state, for example a violated `ensures`.
+    /// The mishap of the state if it is a final state, for example a violated `ensures`.
     broken: Option<String>,
     /// Whether the last step only decided a condition.
     decides: bool,

@@ -84,7 +84,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
     })
 }
 
-/// Returns what the certificate shows, and by which evidence.
+/// Describes the properties that the certificate proves, and its kind of evidence.
 fn described(certificate: &Certificate, checked: &Checked) -> String {
     let head = match checked.verdict() {
         Verdict::Verified => {

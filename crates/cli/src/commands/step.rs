@@ -336,8 +336,8 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// Returns the same as `show_steps` after random steps. `bound` is the bound that has ended
-    /// them, if one has.
+    /// Returns what `show_steps` returns, for random steps. `bound` is the bound that has ended the
+    /// steps, if any.
     fn bounded(
         &mut self,
         known: usize,
