@@ -74,7 +74,7 @@ pub struct Threads<M, const APART: bool> {
     /// For each thread, the known properties of its steps, by the number of answers before them.
     known: Vec<Vec<NextStep>>,
     /// The line of the first step found that does several things; `None` if there is none.
-    several: Option<u32>,
+    compound_step: Option<u32>,
     claims: Claims,
     joins: Vec<ProcessId>,
     /// The decisions that are passed to the machine.
@@ -112,7 +112,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             joined: vec![0; all as usize],
             answered: vec![0; all as usize],
             known: vec![Vec::new(); all as usize],
-            several: None,
+            compound_step: None,
             claims: Claims::new(),
             joins: Vec::new(),
             decided: Vec::new(),
@@ -122,9 +122,9 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
     /// Records that the next step of a thread does several things at once. The exploration is then
     /// meaningless.
     #[cold]
-    fn note_several(&mut self, thread: ThreadId) {
+    fn note_compound_step(&mut self, thread: ThreadId) {
         let line = self.machine(thread).line(process(thread)) as u32;
-        self.several.get_or_insert(line);
+        self.compound_step.get_or_insert(line);
     }
 
     /// Returns the machine, with the values that the cells have at the end of an execution. A lock
@@ -156,7 +156,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         value: Value,
         make: impl FnOnce(&mut M, ProcessId, &[i64]) -> bool,
     ) {
-        self.know(thread);
+        self.make_room_for(thread);
         let log = if APART { thread.index() } else { 0 };
         if self.joins_more(thread) {
             self.count_answer(thread);
@@ -174,14 +174,17 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             (claim.is_none() && value > 0).then(|| self.outcome(thread, value))
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
-        debug_assert!(made || self.several.is_some(), "a step that was offered");
+        debug_assert!(
+            made || self.compound_step.is_some(),
+            "a step that was offered"
+        );
         let several = made && self.machine(thread).decisions() != u32::from(decides);
         if several {
             let depth = self.machine(thread).events().len() - 1;
             self.machine(thread).back_to(depth);
         }
         if several || !made {
-            self.note_several(thread);
+            self.note_compound_step(thread);
             self.count_answer(thread);
             self.logs[log].push(AnswerChange::Nothing(thread));
             return;
@@ -222,7 +225,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         &mut self.machines[at]
     }
 
-    fn know(&mut self, thread: ThreadId) {
+    fn make_room_for(&mut self, thread: ThreadId) {
         if self.held.len() <= thread.index() {
             self.held.resize(thread.index() + 1, Vec::new());
             self.joined.resize(thread.index() + 1, 0);
@@ -245,7 +248,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             .any(|one| access.map(|a| a.first) != Some(one.first) || one.len != 1);
         self.claims = claims;
         if several {
-            self.note_several(thread);
+            self.note_compound_step(thread);
         }
         let claim = access.map(|access| (access.first, access.kind));
         self.known(thread).claim = Some(claim);
@@ -297,7 +300,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let several = things > 1 || machine.decisions() > 0;
         machine.back_to(depth);
         if several {
-            self.note_several(thread);
+            self.note_compound_step(thread);
         }
         Some(probe)
     }
@@ -525,7 +528,7 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     }
 
     fn pending(&mut self, thread: ThreadId) -> Action {
-        self.know(thread);
+        self.make_room_for(thread);
         if let Some(action) = self.known(thread).action {
             return action;
         }
@@ -573,7 +576,7 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     }
 
     fn gives_up(&self) -> Option<u32> {
-        self.several
+        self.compound_step
     }
 
     fn rewind(&mut self, answers: &mut [u32]) {

@@ -66,7 +66,7 @@ impl<P: Program> Runner<P> {
 
     /// Reports to the program that a thread which is run again does not make the same steps; does
     /// nothing if the program has given up.
-    pub(crate) fn gives_up_at(&mut self, thread: ThreadId) {
+    pub(crate) fn report_difference(&mut self, thread: ThreadId) {
         if self.program.gives_up().is_none() {
             self.program.differs(thread);
         }
@@ -175,7 +175,7 @@ impl<P: Program> Runner<P> {
     }
 
     /// Records that the execution has ended in a race.
-    pub(crate) fn meets_race(&mut self) {
+    pub(crate) fn note_race(&mut self) {
         self.races = true;
     }
 
@@ -288,7 +288,7 @@ impl<P: Program> Runner<P> {
             self.program.answer_again(thread, &self.known);
             self.known.clear();
             if let Some(event) = last {
-                self.check_half(thread, event);
+                self.check_unfinished(thread, event);
             }
         }
         self.answered += u64::from(count - made);
@@ -297,7 +297,7 @@ impl<P: Program> Runner<P> {
 
     /// Checks an event that its thread does not complete: the read of an update or lock, or a stuck
     /// read. The next action of the thread must be the access of this event.
-    fn check_half(&mut self, thread: ThreadId, event: &Event) {
+    fn check_unfinished(&mut self, thread: ThreadId, event: &Event) {
         if !matches!(event.kind, Kind::UpdateRead | Kind::LockRead | Kind::Stuck) {
             return;
         }

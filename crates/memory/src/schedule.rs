@@ -80,7 +80,7 @@ impl Schedule {
 
     /// Returns only the steps that lead to the current position of a thread. If `decides`,
     /// decisions that follow one of these steps are included.
-    pub(crate) fn to(graph: &Graph, thread: ThreadId, decides: bool) -> Self {
+    pub(crate) fn leading_to(graph: &Graph, thread: ThreadId, decides: bool) -> Self {
         let mut until = vec![0; graph.threads() as usize];
         if let Some(tip) = graph.tip(thread) {
             include(&mut until, graph.clock(tip, PORF));
@@ -92,7 +92,7 @@ impl Schedule {
     }
 
     /// Returns only the steps that lead to two events; the second event comes last.
-    pub(crate) fn to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
+    pub(crate) fn leading_to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
         let (first, second) = events;
         let mut until = vec![0; graph.threads() as usize];
         include(&mut until, graph.clock(first, PORF));
@@ -131,7 +131,7 @@ impl Schedule {
     /// Returns the steps of the first `until[t]` events of each thread t. If `last` is given, the
     /// event with this thread and index comes last.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
-        let mut order = Order::new(graph, until, last);
+        let mut order = LinearExtension::new(graph, until, last);
         let mut steps = Vec::new();
         let mut current = ThreadId(0);
         while let Some(thread) = order.choose(current) {
@@ -168,7 +168,7 @@ fn include_decisions(until: &mut [u32], graph: &Graph) {
 }
 
 /// A linear extension of po ∪ rf, under construction.
-struct Order<'a> {
+struct LinearExtension<'a> {
     graph: &'a Graph,
     /// For each thread, the number of its events that have been made.
     made: Vec<u32>,
@@ -193,7 +193,7 @@ struct Progress {
     unread: usize,
 }
 
-impl<'a> Order<'a> {
+impl<'a> LinearExtension<'a> {
     fn new(graph: &'a Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Self {
             graph,

@@ -199,7 +199,7 @@ impl<P: Program> End<'_, P> {
 
     /// Returns the execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
-        own_numbers::<P>(
+        renumbered::<P>(
             Schedule::from_graph(self.graph),
             self.graph,
             self.runner.initial_threads(),
@@ -208,7 +208,7 @@ impl<P: Program> End<'_, P> {
 }
 
 /// Returns a schedule with the thread numbers that a new instance of the program would assign.
-pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
+pub(super) fn renumbered<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
     if P::NUMBERED_AS_MET {
         schedule.numbered_from(graph, initial)
     } else {
@@ -301,16 +301,16 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             second: (other.thread, other.index),
         };
         let events = (first, second);
-        let to = |graph: &Graph| Schedule::to_both(graph, events, P::DECIDES_LOCALLY);
+        let to = |graph: &Graph| Schedule::leading_to_both(graph, events, P::DECIDES_LOCALLY);
         self.note(failure, &to);
         self.note_failures();
-        self.runner.meets_race();
+        self.runner.note_race();
         self.show(Ending::Race)
     }
 
     /// Counts an execution and shows it to the visitor.
     pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
-        if self.is_on_the_way() || std::mem::take(&mut self.cut.shown) {
+        if self.is_following_path() || std::mem::take(&mut self.plan.shown) {
             return ControlFlow::Continue(());
         }
         if ending == Ending::Deadlock {
@@ -327,7 +327,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
                 // A race ends an execution while an alternative for its last event is being taken,
                 // so the path from which the rest of the search starts does not lead to this
                 // execution.
-                self.cut.shown = ending != Ending::Race;
+                self.plan.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }
             _ => ControlFlow::Continue(()),
@@ -410,7 +410,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
                 && !self.is_discarded(thread)
             {
                 let failure = Failure::Failed { thread, code };
-                let to = |graph: &Graph| Schedule::to(graph, thread, P::DECIDES_LOCALLY);
+                let to = |graph: &Graph| Schedule::leading_to(graph, thread, P::DECIDES_LOCALLY);
                 self.note(failure, &to);
             }
         }
@@ -419,13 +419,13 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Stores the schedule of a failure if the failure is new. Also shows the failure to the
     /// visitor, except for a deadlock, which the visitor sees as the end of an execution.
     fn note(&mut self, failure: Failure, schedule: &dyn Fn(&Graph) -> Schedule) {
-        if self.is_on_the_way() {
+        if self.is_following_path() {
             return;
         }
         let initial = self.runner.initial_threads();
         let program = self.runner.program(&mut self.graph);
         let graph = &self.graph;
-        let steps = || own_numbers::<P>(schedule(graph), graph, initial);
+        let steps = || renumbered::<P>(schedule(graph), graph, initial);
         if failure != Failure::Deadlock {
             self.visitor.fails(program, failure, &steps);
         }

@@ -64,9 +64,9 @@ impl Frame {
     }
 }
 
-/// What a read does with its value.
+/// The kind of a read, with its memory orders.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reads {
+pub(super) enum ReadKind {
     Load(MemoryOrder),
     Update {
         order: MemoryOrder,
@@ -76,14 +76,14 @@ pub(super) enum Reads {
     Lock,
 }
 
-impl Reads {
+impl ReadKind {
     /// Returns the read of an action that reads, and its location.
     pub(super) fn from_action(action: Action) -> (Self, Loc) {
-        Self::of(action).unwrap_or_else(|| unreachable!("{action:?} does not read"))
+        Self::try_from_action(action).unwrap_or_else(|| unreachable!("{action:?} does not read"))
     }
 
     /// Returns the read of an action, and its location; `None` if the action does not read.
-    pub(super) fn of(action: Action) -> Option<(Self, Loc)> {
+    pub(super) fn try_from_action(action: Action) -> Option<(Self, Loc)> {
         match action {
             Action::Read { loc, order } => Some((Self::Load(order), loc)),
             Action::Await { loc, order } => Some((Self::Await(order), loc)),
@@ -132,8 +132,8 @@ impl Reads {
 pub(super) struct ReadFrame {
     mark: usize,
     access: Event,
-    /// What the read does with its value.
-    reads: Reads,
+    /// The kind of the read.
+    reads: ReadKind,
     /// The least position that the read can read from.
     floor: u32,
     /// One more than the next position.
@@ -148,7 +148,7 @@ pub(super) struct ReadFrame {
 }
 
 impl ReadFrame {
-    pub(super) fn new(mark: usize, access: Event, reads: Reads) -> Self {
+    pub(super) fn new(mark: usize, access: Event, reads: ReadKind) -> Self {
         Self {
             mark,
             access,
@@ -190,8 +190,8 @@ impl ReadFrame {
         (self.access.thread, self.access.loc)
     }
 
-    /// Returns what the read does with its value.
-    pub(super) fn reads(&self) -> Reads {
+    /// Returns the kind of the read.
+    pub(super) fn reads(&self) -> ReadKind {
         self.reads
     }
 
@@ -232,12 +232,12 @@ pub(super) struct Revisit {
     pub(super) read: Slot,
     /// The graph without the events that were removed for it; `None` if the read is still to be
     /// examined.
-    pub(super) cut: Option<Cut>,
+    pub(super) cut: Option<CutGraph>,
 }
 
 /// A graph without all events that a revisit removes, including the read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cut {
+pub(super) struct CutGraph {
     /// The mark of that graph.
     pub(super) mark: usize,
     /// The read before its removal.
@@ -385,12 +385,12 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     }
 
     /// Returns the effect of a value that a thread reads.
-    pub(super) fn effect(&mut self, thread: ThreadId, reads: Reads, value: i64) -> Effect {
+    pub(super) fn effect(&mut self, thread: ThreadId, reads: ReadKind, value: i64) -> Effect {
         match reads {
-            Reads::Load(_) => Effect::Keep,
-            Reads::Lock if value == 0 => Effect::Write(1),
-            Reads::Lock => Effect::Wait,
-            Reads::Update { .. } | Reads::Await(_) => {
+            ReadKind::Load(_) => Effect::Keep,
+            ReadKind::Lock if value == 0 => Effect::Write(1),
+            ReadKind::Lock => Effect::Wait,
+            ReadKind::Update { .. } | ReadKind::Await(_) => {
                 self.runner.modify(&mut self.graph, thread, value)
             }
         }

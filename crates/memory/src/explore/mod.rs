@@ -87,7 +87,7 @@ use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, Thread
 use crate::runner::Runner;
 use crate::schedule::Schedule;
 use decisions::DecisionFrame;
-use frames::{ChoiceFrame, Frame, OpenChoice, ReadFrame, Reads, WriteFrame};
+use frames::{ChoiceFrame, Frame, OpenChoice, ReadFrame, ReadKind, WriteFrame};
 use revisit::Suffixes;
 
 /// Explores all executions of a program.
@@ -151,7 +151,7 @@ struct Explorer<'a, P, M> {
     planted: Planted,
     graph: Graph,
     frames: Vec<OpenChoice>,
-    cut: parts::Cut,
+    plan: parts::SearchPlan,
     /// The thread whose update has read and must write next, and the value to write.
     urgent: Option<(ThreadId, Value)>,
     found: Found,
@@ -166,7 +166,7 @@ struct Explorer<'a, P, M> {
     /// The reads that a write may revisit.
     candidates: Vec<Slot>,
     /// The amount of work, in events and answers, at which the time is checked next.
-    next_look: u64,
+    next_check: u64,
     suffixes: RefCell<Suffixes>,
 }
 
@@ -192,7 +192,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             planted,
             graph,
             frames: Vec::new(),
-            cut: parts::Cut::default(),
+            plan: parts::SearchPlan::default(),
             urgent: None,
             found: Found::default(),
             limited: false,
@@ -200,7 +200,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             kept: Vec::new(),
             decisions: Vec::new(),
             candidates: Vec::new(),
-            next_look: 0,
+            next_check: 0,
             suffixes: RefCell::default(),
         }
     }
@@ -214,8 +214,8 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     fn run(&mut self) -> ControlFlow<()> {
         loop {
             self.extend()?;
-            self.cut.check_path();
-            self.cut.must_get_on = false;
+            self.plan.check_path();
+            self.plan.must_progress = false;
             loop {
                 let Some(mut open) = self.frames.pop() else {
                     return ControlFlow::Continue(());
@@ -246,7 +246,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
                 continue;
             }
             let next = self.next();
-            self.look_whether_given_up()?;
+            self.end_if_given_up()?;
             let goes_on = match next {
                 Next::Step(..) if self.is_too_long() => return ControlFlow::Continue(()),
                 Next::Step(thread, action) => self.step(thread, action, false)?,
@@ -260,7 +260,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     }
 
     /// Ends the search if the program has given up.
-    fn look_whether_given_up(&mut self) -> ControlFlow<()> {
+    fn end_if_given_up(&mut self) -> ControlFlow<()> {
         self.found.given_up = self.runner.gives_up();
         match self.found.given_up {
             Some(_) => ControlFlow::Break(()),
@@ -279,27 +279,27 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             self.found.bounds.push(bound);
         }
         self.note_failures();
-        self.tell_cut();
+        self.report_cut();
         true
     }
 
     /// Passes the steps of an execution that a limit cuts off to the visitor.
-    fn tell_cut(&mut self) {
+    fn report_cut(&mut self) {
         let (graph, initial) = (&self.graph, self.runner.initial_threads());
         self.visitor
-            .cut(&|| ends::own_numbers::<P>(Schedule::from_graph(graph), graph, initial));
+            .cut(&|| ends::renumbered::<P>(Schedule::from_graph(graph), graph, initial));
     }
 
     /// Counts an event, and checks the limits.
     fn count_step(&mut self) -> ControlFlow<()> {
         /// The clock is read once per this many events and answers of the program.
         const PERIOD: u64 = 1024;
-        if self.is_on_the_way() {
+        if self.is_following_path() {
             return ControlFlow::Continue(());
         }
         let made = self.found.counts.events;
         self.found.counts.events += 1;
-        if self.cut.must_get_on {
+        if self.plan.must_progress {
             return ControlFlow::Continue(());
         }
         if let Some(most) = self.limits.steps
@@ -309,10 +309,10 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
         // A program that is run again from the start may give many answers between two events.
         let work = made + self.runner.answered();
-        if work < self.next_look {
+        if work < self.next_check {
             return ControlFlow::Continue(());
         }
-        self.next_look = work + PERIOD;
+        self.next_check = work + PERIOD;
         match self.limits.time {
             Some(time) if self.start.elapsed() >= time => {
                 self.stop(Bound::TimeLimit(time.as_millis() as u64))
@@ -325,7 +325,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     fn stop(&mut self, bound: Bound) -> ControlFlow<()> {
         self.found.bounds.push(bound);
         self.limited = true;
-        self.tell_cut();
+        self.report_cut();
         ControlFlow::Break(())
     }
 
@@ -372,7 +372,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     }
 
     /// Adds a location with its initial value to the graph, if it is new.
-    fn know(&mut self, loc: Loc) {
+    fn add_location(&mut self, loc: Loc) {
         let runner = &self.runner;
         let initial = || runner.initial_value(loc);
         self.graph.know_location(loc, initial);
@@ -380,13 +380,13 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Whether a lock is held: the last write to it in mo has acquired it.
     fn is_held(&mut self, loc: Loc) -> bool {
-        self.know(loc);
+        self.add_location(loc);
         self.graph.final_value(loc) != 0
     }
 
     /// Whether the pending await or update of a thread must wait, given the last value in mo.
     fn must_wait(&mut self, thread: ThreadId, loc: Loc) -> bool {
-        self.know(loc);
+        self.add_location(loc);
         let last = self.graph.final_value(loc);
         self.runner.modify(&mut self.graph, thread, last) == Effect::Wait
     }
@@ -443,15 +443,15 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Returns the alternatives of a read.
     fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> ReadFrame {
-        let (reads, loc) = Reads::from_action(action);
-        self.know(loc);
+        let (reads, loc) = ReadKind::from_action(action);
+        self.add_location(loc);
         let access = Event::new(thread, reads.kind(), reads.order(), loc);
         let floor = self.model.floor(&self.graph, &access);
         let end = self.graph.last_position(loc) + 1;
         let mark = self.graph.mark();
         let frame = ReadFrame::new(mark, access, reads);
         let frame = frame.within(floor, end).parked(parked);
-        if P::INDEPENDENT || !matches!(reads, Reads::Update { .. } | Reads::Await(_)) {
+        if P::INDEPENDENT || !matches!(reads, ReadKind::Update { .. } | ReadKind::Await(_)) {
             return frame;
         }
         let effects = (floor..end).map(|position| {
@@ -464,7 +464,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Returns the alternatives of a write.
     fn write_frame(&mut self, access: Event) -> Frame {
-        self.know(access.loc);
+        self.add_location(access.loc);
         let frame = WriteFrame::new(self.graph.mark(), access);
         Frame::Write(self.with_places(frame))
     }

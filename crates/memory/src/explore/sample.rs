@@ -73,7 +73,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         let mut ready = Vec::new();
         loop {
             self.all_ready(&mut ready);
-            self.look_whether_given_up()?;
+            self.end_if_given_up()?;
             let goes_on = if ready.is_empty() {
                 match self.next() {
                     // One outcome of a parked await is that it waits for ever.
@@ -181,7 +181,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             | Action::Await { loc, .. }
             | Action::Lock { loc }
             | Action::Unlock { loc } => {
-                self.know(loc);
+                self.add_location(loc);
                 (0..=self.graph.last_position(loc)).collect()
             }
             _ => vec![0],

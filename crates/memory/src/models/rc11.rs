@@ -115,6 +115,7 @@ impl Model for Rc11 {
         if fences + accesses < 2 || !concerned || !is_overtaken(graph, event) {
             return true;
         }
-        self.planted == Planted::NoPsc || !self.search.finds_cycle(graph, slot, psc::Sort::all(HB))
+        self.planted == Planted::NoPsc
+            || !self.search.finds_cycle(graph, slot, psc::NodeSet::all(HB))
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Tso {
     /// Marked events whose predecessors have not been marked yet.
     open: Vec<Slot>,
     /// The progress of the current search in each thread.
-    looked: Vec<ExaminedEvents>,
+    examined: Vec<ExaminedEvents>,
 }
 
 /// How far the events of a thread have been examined in a search.
@@ -79,12 +79,12 @@ impl Tso {
         if let Some(spawn) = graph.spawn_of(thread) {
             self.mark(spawn);
         }
-        let looked = self.looked[thread.index()];
+        let examined = self.examined[thread.index()];
         if of != Class::Read {
             return self.mark_all(graph, thread, count);
         }
-        self.looked[thread.index()].reads = looked.reads.max(count);
-        let known = looked.all.max(looked.reads);
+        self.examined[thread.index()].reads = examined.reads.max(count);
+        let known = examined.all.max(examined.reads);
         for at in (known..count).rev() {
             let slot = graph.thread(thread)[at];
             match class(graph.event(slot)) {
@@ -99,13 +99,13 @@ impl Tso {
 
     /// Marks the first `count` events of a thread, except those that are not in ppo.
     fn mark_all(&mut self, graph: &Graph, thread: ThreadId, count: usize) {
-        let from = self.looked[thread.index()].all;
+        let from = self.examined[thread.index()].all;
         for &slot in graph.thread(thread).get(from..count).unwrap_or_default() {
             if class(graph.event(slot)) != Class::Local {
                 self.mark(slot);
             }
         }
-        self.looked[thread.index()].all = from.max(count);
+        self.examined[thread.index()].all = from.max(count);
     }
 
     /// Marks a write of mo and its readers, because all of them lead to the next write.
@@ -166,8 +166,8 @@ impl Model for Tso {
         self.current += 1;
         self.marks.resize(graph.slots().max(self.marks.len()), 0);
         self.open.clear();
-        self.looked.clear();
-        self.looked
+        self.examined.clear();
+        self.examined
             .resize(graph.threads() as usize, ExaminedEvents::default());
         let count = graph.thread(access.thread).len();
         self.mark_program(graph, access.thread, count, class(access));

@@ -140,8 +140,8 @@ fn a_choice_beside_a_revisit() {
 fn peterson_needs_more_than_release_and_acquire() {
     let code = code("peterson", None);
     let counts = [Memory::Rc11, Memory::Sc].map(|memory| counts_of(&code, memory));
-    let told = counts.map(|counts| (counts.complete, counts.discarded));
-    assert_eq!(told, [(22, 8), (4, 6)]);
+    let found = counts.map(|counts| (counts.complete, counts.discarded));
+    assert_eq!(found, [(22, 8), (4, 6)]);
 }
 
 /// A message races unless both sides order it: by stores and loads, fences, or updates.

@@ -38,13 +38,13 @@ use crate::program::{Loc, MemoryOrder, ThreadId};
 
 /// The events that psc is about: its nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sort {
+pub(super) struct NodeSet {
     /// The clock of happens-before.
     hb: usize,
     accesses: bool,
 }
 
-impl Sort {
+impl NodeSet {
     /// Fences and accesses of order sc.
     pub(super) fn all(hb: usize) -> Self {
         Self { hb, accesses: true }
@@ -114,21 +114,21 @@ struct ReachedPlace {
 
 impl Search {
     /// Whether an access that has just been added closes a cycle.
-    pub(super) fn finds_cycle(&mut self, graph: &Graph, added: Slot, sort: Sort) -> bool {
+    pub(super) fn finds_cycle(&mut self, graph: &Graph, added: Slot, node_set: NodeSet) -> bool {
         let event = graph.event(added);
-        let is_node = sort.has(event);
-        let clock = graph.clock(added, sort.hb);
+        let is_node = node_set.has(event);
+        let clock = graph.clock(added, node_set.hb);
         let starts_fenced = |&fence: &Slot| Graph::within(graph.event(fence), clock);
         let mut threads = (0..graph.threads()).map(ThreadId);
         let is_fenced = threads.any(|it| graph.sc_fences(it).first().is_some_and(starts_fenced));
         if !is_node && !is_fenced {
             return false;
         }
-        self.begin(graph, sort);
+        self.begin(graph, node_set);
         let (loc, position) = (event.loc, graph.position(event));
         let mut reach = Reach {
             graph,
-            sort,
+            node_set,
             search: self,
         };
         reach.writes_after(loc, position);
@@ -144,14 +144,14 @@ impl Search {
         reach.has_fence_before(added)
     }
 
-    fn begin(&mut self, graph: &Graph, sort: Sort) {
+    fn begin(&mut self, graph: &Graph, node_set: NodeSet) {
         self.current += 1;
         self.open.clear();
         self.accesses.clear();
         self.threads.clear();
         self.threads.extend((0..graph.threads()).map(|thread| {
             let thread = ThreadId(thread);
-            let nodes = sort.nodes(graph, thread).len();
+            let nodes = node_set.nodes(graph, thread).len();
             ReachedThread {
                 from: u32::MAX,
                 nodes,
@@ -166,13 +166,13 @@ impl Search {
 /// A search in a graph.
 struct Reach<'a> {
     graph: &'a Graph,
-    sort: Sort,
+    node_set: NodeSet,
     search: &'a mut Search,
 }
 
 impl Reach<'_> {
     fn clock(&self, slot: Slot) -> &[u32] {
-        self.graph.clock(slot, self.sort.hb)
+        self.graph.clock(slot, self.node_set.hb)
     }
 
     fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
@@ -208,7 +208,7 @@ impl Reach<'_> {
 
     fn reach_if_node(&mut self, slot: Slot) {
         let event = self.graph.event(slot);
-        if self.sort.has(event) {
+        if self.node_set.has(event) {
             self.reach(event.thread, event.index);
         }
     }
@@ -290,7 +290,7 @@ impl Reach<'_> {
     /// Follows the edges from all nodes that are reached.
     fn follow_all(&mut self) {
         while let Some(thread) = self.search.open.pop() {
-            let nodes = self.sort.nodes(self.graph, thread);
+            let nodes = self.node_set.nodes(self.graph, thread);
             loop {
                 let reached = &mut self.search.threads[thread.index()];
                 let Some(last) = reached.unfollowed.checked_sub(1) else {
@@ -324,7 +324,7 @@ impl Reach<'_> {
     fn nodes_after(&mut self, event: &Event) {
         let count = event.index + if event.is_sc_fence() { 1 } else { 2 };
         for thread in self.threads().filter(|&it| it != event.thread) {
-            let nodes = self.sort.nodes(self.graph, thread);
+            let nodes = self.node_set.nodes(self.graph, thread);
             let mut left = self.search.threads[thread.index()].nodes;
             while left > 0 {
                 let node = nodes[left - 1];
@@ -354,7 +354,7 @@ impl Reach<'_> {
                     break;
                 };
                 let slot = events[last];
-                if !Graph::within(fence, self.graph.clock(slot, self.sort.hb)) {
+                if !Graph::within(fence, self.graph.clock(slot, self.node_set.hb)) {
                     break;
                 }
                 reached.unfenced = last;
@@ -375,7 +375,7 @@ impl Reach<'_> {
             self.sort_accesses();
         }
         for thread in self.threads().filter(|&it| it != access.thread) {
-            let (graph, hb) = (self.graph, self.sort.hb);
+            let (graph, hb) = (self.graph, self.node_set.hb);
             let is_after = |slot| Graph::within(access, graph.clock(slot, hb));
             let events = graph.thread(thread);
             if !events.last().is_some_and(|&last| is_after(last)) {
@@ -398,7 +398,7 @@ impl Reach<'_> {
 
     fn sort_accesses(&mut self) {
         for thread in self.threads() {
-            let nodes = self.sort.nodes(self.graph, thread).iter();
+            let nodes = self.node_set.nodes(self.graph, thread).iter();
             let events = nodes.map(|&node| self.graph.event(node));
             let accesses = events.filter(|event| event.is_access());
             let keys = accesses.map(|event| (event.loc, thread, event.index));
