@@ -179,7 +179,7 @@ struct LinearExtension<'a> {
     progress: Vec<Progress>,
 }
 
-/// How far the accesses of a location have been made.
+/// The progress of making the accesses of a location.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     /// The first index of mo whose write is wanted, that is, to be included, and has not been made.
@@ -309,7 +309,7 @@ impl<'a> LinearExtension<'a> {
         if progress.missing < earlier as usize || progress.last > earlier {
             return false;
         }
-        // Reads of other threads that read what it overwrites must come first.
+        // A write must come after the reads of other threads that read an earlier write in mo.
         let reads = progress.reads[progress.unread..].iter();
         let mut reads = reads.take_while(|(position, _)| *position <= earlier);
         let comes_first =
@@ -347,7 +347,8 @@ impl<'a> LinearExtension<'a> {
         outcome
     }
 
-    /// Whether the write of an update or lock follows; it does not if the execution ended before.
+    /// Whether an event is the read of an update or lock, and its write follows in the graph. The
+    /// write is missing if the execution ended at the read.
     fn writes_too(&self, event: &Event) -> bool {
         let next = self
             .graph

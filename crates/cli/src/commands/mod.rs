@@ -279,7 +279,7 @@ impl Command {
         self.output().map_or(Format::Text, |output| output.format)
     }
 
-    /// Whether an inconclusive answer is good enough.
+    /// Whether an inconclusive verdict counts as success (`--allow-inconclusive`).
     fn allows_inconclusive(&self) -> bool {
         let allowing = match self {
             #[cfg(not(target_family = "wasm"))]

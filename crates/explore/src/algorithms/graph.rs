@@ -34,7 +34,7 @@ pub(crate) struct Graph {
     first: Vec<u32>,
 }
 
-/// Stands for no state, and for a number that is not known yet.
+/// Represents the absence of a state, and a number that is not known yet.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Checks the limits at intervals.

@@ -4,8 +4,9 @@
 //! Steps from states with a halted process are left out: behaviour after a failure or a false
 //! `assume` does not count.
 //!
-//! Memory: besides the table of the states, 18 bytes for each state, a bit more for each condition
-//! of a temporal property, and 12 bytes for each step; at the end up to 42 more for each state.
+//! Memory: besides the table of the states, 18 bytes for each state, one bit for each state and
+//! condition of a temporal property (in whole words), and 12 bytes for each step; at the end up to
+//! 42 more bytes for each state.
 
 use std::ops::ControlFlow;
 

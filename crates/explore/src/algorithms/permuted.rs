@@ -15,8 +15,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::symmetry::Orbits;
 use crate::drive::findings::{Finding, Findings};
 
-/// Of the last final state to show, perhaps only another state of its orbit was visited. Then
-/// replaces the run to the visited state by its image, which leads to the state to show. With
+/// The search may have visited not the last final state to show, but another state of its orbit.
+/// Then replaces the run to the visited state by its image, which leads to the state to show. With
 /// `all`, also adds the failures in the states that were not visited.
 pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all: bool) {
     let Some(orbits) = program.symmetry().map(Orbits::new) else {

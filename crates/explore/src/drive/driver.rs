@@ -25,8 +25,8 @@ use crate::drive::search::Session;
 /// and goes back one step. It calls `next` again each time the search returns to a state. It does
 /// not call `next` in a state beyond the limits.
 pub trait Policy<E: Execution> {
-    /// Whether the policy never makes two equivalent complete runs. Then traces need not be told
-    /// apart to count them.
+    /// Whether the policy never makes two equivalent complete runs. Then the number of complete
+    /// runs is the number of traces.
     const UNIQUE: bool;
 
     /// Whether the policy merges equal states. Then the number of traces is unknown, each
@@ -364,7 +364,8 @@ impl Driver<'_, '_> {
     ) {
         program.back_to(0);
         observer.start(program);
-        // Asked only once, not at each step: most searches have no observer, and steps are short.
+        // Queried once instead of at each step, because most searches have no observer, and steps
+        // are short.
         let looks = observer.looks();
         if observer.counts_reversals() {
             policy.note_reversals();
@@ -546,8 +547,8 @@ impl Driver<'_, '_> {
     /// Whether another step may be made.
     fn may_step(&self) -> ControlFlow<Bound> {
         let counts = &self.ledger.found.counts;
-        // Runs that are cut count as executions: those of an endless loop are never complete, and
-        // there may be very many of them.
+        // A run that is cut counts as an execution: the runs of an endless loop are never complete,
+        // and there may be very many of them.
         self.budget.may_run(counts.executions + self.cut)?;
         self.budget.may_step(counts.steps)
     }

@@ -63,7 +63,8 @@ impl Estimate {
         executions: u64,
         parts: impl Iterator<Item = (&'a Part, Option<u64>)> + Clone,
     ) -> Option<Self> {
-        // For each number of sleeping processes: the executions met, and the sizes of their parts.
+        // For each number of sleeping processes: the executions of the finished parts, and the sum
+        // of the sizes of these parts.
         let mut kinds: Vec<(f64, f64)> = Vec::new();
         for (part, done) in parts.clone() {
             let Some(done) = done else { continue };

@@ -9,8 +9,8 @@ use mazurka_core::Fingerprint;
 
 use crate::drive::table::Table;
 
-/// Above this number of entries, `many` is used, a table that grows in small steps, instead of
-/// `few`.
+/// A map with more entries than this stores them in `many`, a table that grows in small steps,
+/// instead of `few`.
 const FEW: usize = 1 << 14;
 
 /// A map from fingerprints to values; without values, a set.

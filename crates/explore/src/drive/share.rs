@@ -376,10 +376,10 @@ impl Search<Algorithm> {
         self.with_runs_of_one(found, &mut program, &budget, watch)
     }
 
-    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may have
-    /// more steps than this limit or if something ends the search early: then the findings would
-    /// depend on timing. They always do if a limit on time or memory, or an interrupt, ends the
-    /// search.
+    /// Explores like `share_states`, without a first attempt. Returns `None` if the findings would
+    /// depend on timing: if the space may have more than `most_steps` steps, or if something else
+    /// ends the search early. If a limit on time or memory, or an interrupt, ends the search, the
+    /// findings depend on timing in any case, so they are returned.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,

@@ -1,11 +1,11 @@
 //! Explains a violation by orders of steps.
 //!
 //! A step is named by its process and its index among the steps of that process. Take a run that
-//! shows a violation, and pairs a < b of its steps, each of two processes. The explanation is a
-//! smallest set C of such pairs with two properties: some complete run has these steps in these
-//! orders, and every such run shows the violation. Runs that an `assume` discards do not count. So
-//! a failure has no explanation if all runs that show it are discarded, although a failure that
-//! does not depend on the `assume` counts elsewhere.
+//! shows a violation, and pairs a < b of its steps, where a and b belong to different processes.
+//! The explanation is a smallest set C of such pairs with two properties: some complete run has
+//! these steps in these orders, and every such run shows the violation. Runs that an `assume`
+//! discards do not count. So a failure has no explanation if all runs that show it are discarded,
+//! although a failure that does not depend on the `assume` counts elsewhere.
 //!
 //! Runs need not be examined one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
@@ -270,7 +270,8 @@ fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]
     })
 }
 
-/// Looks for a set of `size` pairs that includes those already chosen.
+/// Looks for a set that explains the violation: the pairs chosen so far and `size` of `pairs`.
+/// `state` has the chosen pairs, and the number of sets that may still be tried.
 fn search(
     pairs: &[[usize; 2]],
     size: usize,

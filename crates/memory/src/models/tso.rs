@@ -32,9 +32,10 @@ pub(crate) struct Tso {
 /// How far the events of a thread have been examined in a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct ExaminedEvents {
-    /// Among this many first events, all that are in ppo are marked.
+    /// Number of events at the beginning of the thread among which all events in ppo are marked.
     all: usize,
-    /// Among this many first events, all that ppo orders before a later read are marked.
+    /// Number of events at the beginning of the thread among which all events that ppo orders
+    /// before a later read are marked.
     reads: usize,
 }
 

@@ -304,7 +304,8 @@ impl Sequences {
     pub fn hand_down(&mut self, made: SummedStep<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
-        // Copies all sequences, and closes the gaps of those that end: most of them do not change.
+        // Copies all sequences, because most of them do not change, and closes the gaps of those
+        // that end.
         let start = self.followed.len();
         self.followed.extend_from_within(self.handed());
         let mut kept = start;
@@ -450,7 +451,7 @@ impl Sequences {
         let mut own: Vec<usize> = (0..steps.len()).collect();
         own.sort_unstable_by_key(|&at| places[at]);
         let own = own.into_iter().map(|at| &steps[at]);
-        // The steps of a process in the sequence are its first steps since then.
+        // The steps of a process in the sequence are its first steps since the home state.
         let mut left: SmallVec<[ProcessId; 16]> = own.clone().map(|step| step.process).collect();
         let others = since.iter().filter(|step| {
             let mine = left.iter().position(|&process| process == step.process);

@@ -46,7 +46,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
         self.at = depth;
     }
 
-    /// Goes to a state of the run from another one.
+    /// Goes to the state of the run at this depth.
     pub fn visit(&mut self, run: &[SequenceStep], depth: usize) {
         if self.at > depth {
             return self.back_to(depth);

@@ -34,7 +34,8 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Returns the first of some siblings in a wakeup tree with which v can start.
+    /// Returns the first branch among some siblings in a wakeup tree with which v can start; `at`
+    /// is the first sibling.
     #[inline(always)]
     pub(super) fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
         let mut after = NONE;

@@ -167,8 +167,8 @@ impl Preference {
     }
 }
 
-/// Returns the first of all processes that can be run. Called rarely, and then usually there is
-/// none.
+/// Returns the first of all processes that can be run. Called rarely; usually no process can be run
+/// then.
 #[cold]
 fn any(processes: &ProcessTable, can: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
     processes.in_order().iter().copied().find(|&p| can(p))
