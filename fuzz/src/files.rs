@@ -67,7 +67,7 @@ pub fn checkpoint(text: &str) -> bool {
     true
 }
 
-/// Parses proofs and checks them. Returns what they prove, if they pass.
+/// Parses proofs and checks them. Returns the proofs, if the checker accepts them.
 pub fn proof(text: &str) -> Option<ProofFile> {
     let file = ProofFile::parse(text).ok()?;
     let checked = proved().check_proof(&file, &options(), &mut quietly());

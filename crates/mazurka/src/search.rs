@@ -2,8 +2,8 @@
 //!
 //! [`Program::check`] chooses the engine and stops as soon as the verdict is certain.
 //! [`Program::explore`] explores the whole space with one [`Algorithm`] and counts. Both ask a
-//! [`Watch`] at intervals whether to continue; [`quietly`](crate::quietly) returns one that always
-//! does.
+//! [`Watch`] at intervals whether to continue; [`quietly`](crate::quietly) returns a watch that
+//! always continues.
 //!
 //! ```
 //! use mazurka::search::Algorithm;
@@ -157,7 +157,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     ended
 }
 
-/// Checkpoints of an exploration: where to resume, and what to do with new ones.
+/// The checkpoints of an exploration: the one to resume from, and a function that saves new ones.
 pub struct Saving<'a> {
     /// The checkpoint of an earlier exploration.
     pub from: Option<&'a Checkpoint>,

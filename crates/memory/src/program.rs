@@ -114,8 +114,8 @@ pub enum Action {
         /// The lock.
         loc: Loc,
     },
-    /// Releases a lock that the thread holds. If a thread may release what another thread holds, as
-    /// with a semaphore, use an update that waits, and a write.
+    /// Releases a lock that the thread holds. If a thread may release a lock that another thread
+    /// holds, as with a semaphore, use an update that waits, and a write.
     Unlock {
         /// The lock.
         loc: Loc,

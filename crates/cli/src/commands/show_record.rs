@@ -76,7 +76,7 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
 }
 
 /// Returns the text that the command which made the record has shown, as far as the record contains
-/// the data for it. The text says what is missing.
+/// the data for it. The text names the parts that are missing.
 fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
     if let Some(text) = answer_of(whole, view) {
         return text;

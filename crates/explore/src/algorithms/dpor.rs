@@ -39,7 +39,7 @@
 //!   process ends.
 //! - *Guards* (erratum E3): a guarded step races with every event that conflicts with it and is not
 //!   in its program past, because the guard may have been open long before the last of these
-//!   events. In the states before all of them, all ready processes are added.
+//!   events. In the states before these events, all ready processes are added.
 //! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
 //!   after the last one.
 //!

@@ -58,7 +58,8 @@ struct PathNode {
 #[derive(Debug)]
 pub(crate) struct Path {
     nodes: Vec<PathNode>,
-    /// The candidates of all states; those of one state in the order of names.
+    /// The candidates of all states, one state after the other; within a state in the order of
+    /// names.
     candidates: Vec<Candidate>,
     pub catalogue: Catalogue,
     /// Whether there are sleep sets: a process that has been run from a state sleeps after its

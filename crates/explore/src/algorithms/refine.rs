@@ -1,8 +1,8 @@
 //! Refinement: whether the observed values of every run of a program are those of some run of
 //! another program, its specification.
 //!
-//! Abadi and Lamport (1991, *The existence of refinement mappings*): what is observed of a run is
-//! the sequence of values of some variables, without repetitions. So a step of the program that
+//! Abadi and Lamport (1991, *The existence of refinement mappings*): the observation of a run is
+//! the sequence of the values of some variables, without repetitions. So a step of the program that
 //! changes no observed variable may correspond to no step of the specification, and vice versa. A
 //! program refines its specification if for each of its runs some run of the specification has the
 //! same observation; if the run is final, the run of the specification must be final too.

@@ -71,8 +71,8 @@ impl<S: Set> Source<S> {
         });
     }
 
-    /// Adds all processes to the backtrack sets of the states whose event may have changed what a
-    /// guarded step waits for.
+    /// Adds all processes to the backtrack sets of the states whose event may have opened or closed
+    /// the guard of a step.
     fn expand_rivals(&mut self, process: ProcessId, claims: &Claims, step: RacingStep) {
         let Self {
             order, path, noted, ..

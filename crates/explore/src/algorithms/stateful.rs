@@ -16,10 +16,10 @@
 //! workers and any order.
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
-//! together. Nothing is run from a state where a false `assume` has halted a process: what counts
-//! in a run after that state also occurs in a run without the step of the `assume`. Livelocks and
-//! violations of [temporal](crate::algorithms::temporal) properties are searched only if a run may
-//! return to a state. Then all processes are run and the graph of states is recorded
+//! together. Nothing is run from a state where a false `assume` has halted a process: every finding
+//! that counts in a run after that state also occurs in a run without the step of the `assume`.
+//! Livelocks and violations of [temporal](crate::algorithms::temporal) properties are searched only
+//! if a run may return to a state. Then all processes are run and the graph of states is recorded
 //! ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
 //! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing
 //! transitions that were executed.
@@ -129,7 +129,7 @@ pub(crate) trait Memory {
     }
 }
 
-/// What the search must do in a state.
+/// Whether a state that the search has reached is new, which decides whether its processes are run.
 pub(crate) enum MetState<K> {
     /// The state is new: run its processes.
     New(K),

@@ -64,7 +64,7 @@ pub struct Selective {
     walks: u64,
     /// Whether the current walk has made a step.
     walking: bool,
-    /// The objects touched, in the order in which they were met first.
+    /// The objects touched, in the order of the first accesses to them.
     objects: Vec<ObjectAccesses>,
     /// The index in `objects` of each range of cells.
     numbers: FxHashMap<(u32, u32), usize>,

@@ -321,7 +321,8 @@ fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
 }
 
 /// Adds the parts in which `process` makes the next step after the prefix of `part`, one for each
-/// outcome. `share` is their share of the whole space. Returns `None` if there are too many.
+/// outcome. `share` is their share of the whole space. Returns `None` if there are too many
+/// outcomes.
 fn run<E: Execution>(
     rest: &mut Suffix<'_, E>,
     (part, asleep): (&Part, &[ProcessId]),

@@ -142,8 +142,8 @@ impl Findings {
 
     /// Returns the estimated fraction of the traces that the search has met, if it drew executions.
     /// Returns `None` if a violation ended the sample, because the number of executions then
-    /// depends on what they have shown. Also returns `None` for a program without steps, because it
-    /// has only one execution.
+    /// depends on their results. Also returns `None` for a program without steps, because it has
+    /// only one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
         let drawn = self.walks > 0 && self.counts.steps > 0;
         let whole = drawn && self.stopped != StopReason::Certain;
@@ -494,7 +494,8 @@ impl<'a> Ledger<'a> {
         let mut run = program.whole();
         // The two events of a data race are not ordered. But if the past of the failure contains
         // the second one, it must also contain the first: in the other order, another process may
-        // be halted, or none. So the order of each race is added here, and only for this failure.
+        // be halted, or no process. So the order of each race is added here, and only for this
+        // failure.
         let mut ordered = Vec::new();
         if let FailurePast::Of(at) = past
             && run[..=at].iter().any(|event| event.races_with.is_some())
@@ -592,7 +593,7 @@ impl<'a> Ledger<'a> {
     fn complete<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         self.found.counts.executions += 1;
         if self.hasher.is_none() && end == End::Final {
-            // No trace is met again.
+            // The algorithm meets each trace only once.
             self.found.seen.broken_ensures += self.final_state(program, others);
             return;
         }

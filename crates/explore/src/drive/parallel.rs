@@ -379,7 +379,7 @@ impl Parts {
     }
 }
 
-/// What happens to the parts after a search.
+/// How the parts are used after a search.
 enum After<'a, 's> {
     /// The parts are not needed.
     Nothing,
@@ -675,8 +675,8 @@ impl<'a> Desk<'a> {
 /// reused.
 ///
 /// When a thread frees memory, the allocator later gives it to that thread again, even if another
-/// thread had allocated it. A new thread frees what its parent allocated and passed to it. So small
-/// vectors of two workers, written at each step, may lie in one cache line: two workers on
+/// thread had allocated it. A new thread frees blocks that its parent allocated and passed to it.
+/// So small vectors of two workers, written at each step, may lie in one cache line: two workers on
 /// writers(10) then took 1.2 to 2.5 times the CPU time. While the caller holds the result, such
 /// blocks are not reused.
 pub(super) fn foreign_memory() -> Vec<Vec<u8>> {

@@ -3,9 +3,9 @@
 //! The table has words of 64 bits, each a part of a fingerprint, and resolves collisions by open
 //! addressing with linear probing. Laarman, van de Pol, Weber, *Boosting multi-core reachability
 //! performance with shared hash tables*, FMCAD 2010, describe such a table of fixed size. Wolper,
-//! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse what is lost if only a
-//! part of a state is stored. One compare-and-swap inserts a state, so if several workers meet it
-//! at the same time, exactly one of them finds that the state is new.
+//! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse how many states are
+//! missed if only a part of each state is stored. One compare-and-swap inserts a state, so if
+//! several workers meet it at the same time, exactly one of them finds that the state is new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the

@@ -159,7 +159,7 @@ impl<E: Labelled> Engine<E> for Permute {
     }
 }
 
-/// What the search does with a prefix.
+/// How the search treats a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// It agrees with the seed.
@@ -177,7 +177,7 @@ struct PrefixNode {
     /// Index of the first process that sleeps here. The list of sleepers ends where that of the
     /// next prefix starts.
     sleepers: usize,
-    /// Index of the first process to try. This list ends in the same way.
+    /// Index of the first process to try. The list ends where that of the next prefix starts.
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
@@ -554,8 +554,8 @@ impl Fagiani {
         }
     }
 
-    /// Starts the next seed, or the same one for the second time if claims varied, at the empty
-    /// prefix. Returns false if no seed is left.
+    /// Starts at the empty prefix: with the next seed or, if claims varied, with the same seed for
+    /// the second time. Returns false if no seed is left.
     fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
         self.again = self.varies && !self.again;
         self.varies = self.again;

@@ -86,7 +86,7 @@ fn insert<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
 /// Removes the event at a position from the sets of the cell that it claims. `number` is that of
 /// the access. Each set gets a mask of its own: with the same mask for both, the compiler would
 /// combine them to one vector, which causes store-forwarding stalls, because [`insert`] has just
-/// set one half.
+/// written the two sets separately.
 #[inline(always)]
 fn remove<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.remove(at);

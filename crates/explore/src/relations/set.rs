@@ -33,7 +33,7 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     fn lowest(&self) -> Option<usize> {
         self.lowest_common(self)
     }
-    /// Returns the lowest number in both sets.
+    /// Returns the lowest number that both sets contain.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
     /// Keeps only the numbers above `at`.
     fn keep_above(&mut self, at: usize);

@@ -27,7 +27,7 @@ pub fn minimise<E: Execution>(
     let Some(moves) = stage.read(schedule) else {
         return schedule.clone();
     };
-    // A run may be longer than the budget. Then it is kept as it is.
+    // A run may be longer than the budget. Then the run is returned unchanged.
     let Some(mut best) = stage.attempt(&moves, violation) else {
         return schedule.clone();
     };

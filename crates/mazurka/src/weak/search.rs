@@ -79,7 +79,8 @@ pub(super) struct SeenExecutions {
     pub broken: Vec<(u32, Schedule)>,
     /// Number of executions that violate an `ensures`.
     breaking: u64,
-    /// The fingerprints of the other failures, each with the steps before it.
+    /// The fingerprints of all failures except those of an `ensures`, each with the steps before
+    /// it.
     failing: FxHashSet<Fingerprint>,
     /// Whether one of these failures counts.
     failed: bool,

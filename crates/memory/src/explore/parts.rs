@@ -121,10 +121,10 @@ pub fn visit_part<P: Program>(
     run(program, memory, limits, plan, visitor).0
 }
 
-/// Explores the rest of a search, and shows its executions to a visitor. Also returns what a limit
-/// has left unexplored; `None` if no limit was reached. The counts are those of the rest alone, and
-/// at least one execution is explored whatever the limits of time and steps are, so that repeated
-/// searches come to an end.
+/// Explores the rest of a search, and shows its executions to a visitor. Also returns the rest that
+/// a limit has left unexplored; `None` if no limit was reached. The counts are those of the rest
+/// alone, and at least one execution is explored whatever the limits of time and steps are, so that
+/// repeated searches come to an end.
 ///
 /// ```
 /// use mazurka_core::Limits;

@@ -322,8 +322,8 @@ impl Graph {
     }
 
     /// Returns the first access of another thread that conflicts with an access and is not in a
-    /// clock: the least by thread and index. Conflicting accesses are to one location, one of them
-    /// is plain, and one of them is a write.
+    /// clock: the least by thread and index. Conflicting accesses are to one location; at least one
+    /// of them is plain, and at least one is a write.
     #[inline]
     pub(crate) fn first_conflict(&self, event: &Event, clock: &[u32]) -> Option<Slot> {
         let place = &self.places[event.loc.index()];

@@ -21,7 +21,7 @@ use crate::oracle::{self, Answer, Key, code};
 /// The maximal number of graphs for the oracle.
 const MOST: usize = 20_000;
 
-/// Returns what the engine finds; the error is a graph that it found twice.
+/// Returns the executions that the engine finds; the error is a graph that it found twice.
 pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answer, String> {
     let mut ends: BTreeSet<(u8, Key)> = BTreeSet::new();
     let mut twice = None;
@@ -303,7 +303,7 @@ fn parts_make_the_whole() {
     assert!(parts_seen > 2000, "{parts_seen} parts");
 }
 
-/// Random executions are executions, and eventually all of them are drawn.
+/// Each drawn execution is an execution of the program, and eventually all executions are drawn.
 #[test]
 fn samples_are_executions() {
     let (mut drawn, mut all) = (0, 0);

@@ -65,9 +65,9 @@
 //! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
 //! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search whose runs are
 //!   cut is `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
-//! - The number of traces is unknown. `deadlocks` and `failures` count only what this search meets.
-//!   They may be less than with other engines, but they are 0 only if the program has no deadlock
-//!   or no failure.
+//! - The number of traces is unknown. `deadlocks` and `failures` count only the deadlocks and
+//!   failing events that this search reaches. They may be less than with other engines, but they
+//!   are 0 only if the program has no deadlock or no failure.
 //! - Only one worker explores, because a part of the space would not know the explored states of
 //!   another part.
 //!
@@ -269,8 +269,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         past.keep_above(first);
         past.insert(first);
         let mut adds = Fingerprint::ZERO;
-        // The sequence starts with the steps that do not happen after the first event, and with
-        // those of the process of the last event.
+        // The sequence starts with the steps that do not happen after the first event, and with the
+        // steps of the process of the last event.
         let Self {
             base,
             made,

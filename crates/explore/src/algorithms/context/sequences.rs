@@ -1,8 +1,8 @@
 //! Sleep sequences: steps that lead from a state to a state whose future is already known.
 //!
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
-//! states after it. The *sum* of a state is what [`Meter`](crate::algorithms::meter::Meter)
-//! computes from its parts; a sequence has an expected final sum, that of the state to which it
+//! states after it. [`Meter`](crate::algorithms::meter::Meter) computes the *sum* of a state from
+//! its parts. The expected final sum of a sequence is the sum of the state to which the sequence
 //! should lead. If a step of the sequence is made, it is removed from the sequence. If a step
 //! outside the sequence is made and is independent of all remaining steps, it adds the same amount
 //! to the expected final sum as to the current sum. Any other step *suspends* the sequence. When a

@@ -30,12 +30,12 @@
 //! - *The next process*: where no wakeup tree decides, `preference` does. Its hints from the first
 //!   run can only change the order of the search: every ready process that is not asleep is tried
 //!   after the hints. So a run ends blocked only if all ready processes sleep at its end. In
-//!   programs without guards and outcomes this never happens if each step of v claims what it
-//!   claimed in the run that v comes from; the paper proves it, and `leaf` asserts it. The claims
-//!   may differ in `mazurka-rt`: a write that wakes waiting threads also claims what they compete
-//!   for, and it claims less if they do not wait in v. Then a process that the write woke in the
-//!   earlier run may stay asleep after it. In that case v was covered already, and its run ends
-//!   blocked.
+//!   programs without guards and outcomes this never happens if each step of v has the claims that
+//!   it had in the run from which v was taken; the paper proves it, and `leaf` asserts it. The
+//!   claims may differ in `mazurka-rt`: a write that wakes waiting threads also claims the objects
+//!   for which they compete, and it claims less if they do not wait in v. Then a process that the
+//!   write woke in the earlier run may stay asleep after it. In that case v was covered already,
+//!   and its run ends blocked.
 //! - *Locks*: an acquisition races with the acquisition before it. In v, only the program past of
 //!   the later acquisition comes before it. In the run it had other predecessors only because it
 //!   followed the critical section, which it precedes in v. An acquisition that still waits at the
@@ -56,8 +56,8 @@
 //! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
 //!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
 //!   depends on. The other outcomes are explored in the same state. If the step with such an
-//!   outcome wakes no sleeping process, its run ends blocked: it was explored with the sleeping
-//!   process first.
+//!   outcome wakes no sleeping process, its run ends blocked, because the equivalent runs in which
+//!   the sleeping process comes first have been explored.
 //! - Blocked runs are also analysed for races.
 //! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise,
 //!   if a loop does not end, no run might contain the steps of other processes.
@@ -128,7 +128,8 @@ impl SearchNode {
     }
 }
 
-/// The sequence v that reverses a race: the positions of its events, and the last of them.
+/// The sequence v that reverses a race: the positions of its events, and the position of the last
+/// one.
 #[derive(Clone)]
 struct Reversal<S> {
     all: S,
@@ -392,7 +393,7 @@ impl<S: Set> Optimal<S> {
         self.preference = Some(Preference::new(races, processes, run));
     }
 
-    /// Expands all states whose event may have changed what a guarded step waits for.
+    /// Expands all states whose event may have opened or closed the guard of a step.
     #[inline(never)]
     fn expand_rivals(&mut self, process: ProcessId, claims: &[Access], step: RacingStep) {
         let Self { nodes, noted, .. } = self;

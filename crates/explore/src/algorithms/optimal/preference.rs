@@ -4,8 +4,8 @@
 //! reversed race are run again for each of its orders. So steps that race with nothing should come
 //! first, and processes that race with each other should be run one right after the other: then few
 //! unrelated steps follow a reversal. The first run shows which processes race and which steps
-//! cannot race: those whose accesses all release locks, read what no other process changes, or
-//! write what no other process touches.
+//! cannot race: those whose accesses all release locks, read cells that no other process changes,
+//! or write cells that no other process touches.
 //!
 //! *An order, never a filter.* One run does not show the steps of a process in another run: a child
 //! that ends immediately in the first run may make steps in another. So the first run only gives a

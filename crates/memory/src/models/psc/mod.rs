@@ -91,9 +91,10 @@ pub(super) struct Search {
 struct ReachedThread {
     /// Index of an event: all nodes from there on are reached.
     from: u32,
-    /// Number of nodes that are not reached; `from` may be ahead of it.
+    /// Number of nodes that are not reached. It is updated later than `from`, so it may be too
+    /// large.
     nodes: usize,
-    /// Number of fences that are not reached; `from` may be ahead of it.
+    /// Number of fences that are not reached. It may be too large, like `nodes`.
     fences: usize,
     /// Number of nodes that have not been followed.
     unfollowed: usize,
