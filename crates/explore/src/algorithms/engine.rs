@@ -113,8 +113,8 @@ impl Algorithm {
             Algorithm::Dpor => Some(Stateless::Dpor),
             Algorithm::Source => Some(Stateless::Source),
             Algorithm::Optimal => Some(Stateless::Optimal),
-            // The parts together would meet more traces: a process that sleeps in one part is
-            // explored in another.
+            // The parts would overlap: without sleep sets, the traces of one part may be explored
+            // in another, too.
             Algorithm::DporAwake => None,
             Algorithm::Context(_) | Algorithm::Stateful | Algorithm::StatefulAs(_) => None,
             Algorithm::Sample(_) => None,

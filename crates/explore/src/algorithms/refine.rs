@@ -62,7 +62,7 @@ pub struct Refined {
     pub broken: Option<(Schedule, RefinementGap)>,
     /// The limits that have cut the search short.
     pub bounds: Vec<Bound>,
-    /// Pairs of a state of the program and a set of states of the specification.
+    /// Number of pairs of a state of the program and a set of states of the specification.
     pub pairs: u64,
     /// Number of states of the specification that were met.
     pub states: u64,

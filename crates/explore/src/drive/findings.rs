@@ -88,8 +88,9 @@ pub struct Seen {
     pub observed: Prints,
     /// The observations of the `finals` of the findings.
     pub finals: Vec<Fingerprint>,
-    /// The final state to show may be another state of the orbit that the run of the last of the
-    /// `finals` reaches. Then this permutation of processes leads to it; otherwise it is empty.
+    /// The run of the last of the `finals` may lead not to the final state to show, but to another
+    /// state of its orbit. Then this permutation of processes turns that state into the state to
+    /// show; otherwise the list is empty.
     pub renamed: Vec<u32>,
     /// Number of pairs of an `ensures` and a trace whose final state breaks it.
     pub broken_ensures: u64,
@@ -547,7 +548,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Returns a fingerprint of the event at a position of the whole run, with its past. If states
-    /// are merged, it only distinguishes the event from all others.
+    /// are merged, the fingerprint does not include the past and only distinguishes the event from
+    /// all others.
     fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
         if let Some(hasher) = &self.hasher {
             return hasher.event(at);

@@ -52,7 +52,7 @@ const FEW: u64 = 1 << 16;
 /// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Called at intervals with the state of a search in parts.
+/// A function that is called at intervals with the state of a search in parts.
 pub struct Saver<'a> {
     /// The least time between two calls. There is no call if no part has been finished since the
     /// last one.
@@ -126,7 +126,7 @@ impl Parts {
         }
     }
 
-    /// Whether the remaining parts are parts of this program.
+    /// Checks that the remaining parts are parts of this program.
     pub fn fit<E: Execution>(&self, program: &mut E) -> Result<(), StepError> {
         let mut rest = Suffix::new(program);
         self.left.iter().try_for_each(|part| {

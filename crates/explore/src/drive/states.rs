@@ -261,7 +261,7 @@ fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
     let len = match slots.len() {
         // From here on, all segments grow by the same factors, so their lengths stay different.
         0 => LEAST + LEAST * at / (4 * SEGMENTS),
-        // Small tables save time, and large ones memory.
+        // A short segment doubles to save time, and a long one grows by a quarter to save memory.
         len if len < SHORT => 2 * len,
         len => len * 5 / 4,
     };

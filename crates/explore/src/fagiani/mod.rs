@@ -4,9 +4,10 @@
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020, Algorithm 1, with the seed traces that its
 //! section 8 proposes. A run is recorded. A *label* describes a step: the path that it takes
-//! through the code, and its claims. All orders of the recorded labels are tried in which every
-//! process keeps its own order. An order that the program can follow, step by step and label by
-//! label, is an executable permutation; of each class of equivalent permutations, one is enough.
+//! through the code, and its claims. The search tries all orders of the recorded labels that keep
+//! the labels of each process in their recorded order. An order that the program can follow, step
+//! by step and label by label, is an executable permutation; of each class of equivalent
+//! permutations, one is enough.
 //!
 //! | paper | here |
 //! |---|---|
@@ -514,7 +515,7 @@ impl Fagiani {
             (false, false) => {
                 self.counts.stuck += 1;
                 // The prefix may agree with several seeds, so it becomes a seed itself and is
-                // counted as such.
+                // counted as a seed.
                 if self.complete {
                     if !self.seeds.has(labels) {
                         self.record(program);
