@@ -49,8 +49,8 @@ fn read_mark(line: &str) -> Option<MarkLine<'_>> {
     Some(MarkLine::Continues { name, line })
 }
 
-/// Reads the mark after the line of an `include`. Returns whether there is a mark, after which the
-/// file follows. The error is the reason why the file was refused.
+/// Reads the mark after the line of an `include`. Returns whether there is one: then the included
+/// file follows it. The error is the reason why the file was refused.
 pub fn mark_after_include(source: &str, at: Span) -> Result<bool, &str> {
     let rest = source.get(at.end as usize..).unwrap_or("");
     let next = rest.split_once('\n').map_or("", |(_, next)| next);
@@ -154,14 +154,15 @@ impl Part {
         Some(Span { start, end })
     }
 
-    /// Returns the byte of the whole text where the file begins; `None` if the file is empty.
+    /// Returns the position in the whole text at which the file begins; `None` if the file is
+    /// empty.
     pub fn start(&self) -> Option<u32> {
         self.pieces.first().map(|(start, ..)| *start as u32)
     }
 
-    /// Returns the last byte of this file that comes before a given byte of the whole text, as a
-    /// position in this file; `None` if there is none. For the first byte of an included file, this
-    /// is the end of the line that includes it.
+    /// Returns the last byte of this file before a position of the whole text, as a position in
+    /// this file; `None` if there is no such byte. If the given position is the start of an
+    /// included file, the result is the end of the line with the `include`.
     ///
     /// ```
     /// use mazurka_diagnostics::{mark, parts};

@@ -3,8 +3,9 @@
 /// Returns the candidate that is most similar to a name, or `None` if no candidate is similar
 /// enough to be suggested.
 ///
-/// A candidate is similar if it differs only in case, or by at most a third of the name's length in
-/// edits (insert, delete, replace, swap two neighbours).
+/// A candidate is similar if it differs only in case, or by few edits (insert, delete, replace,
+/// swap two neighbours): at most one for a name of two to five characters, and at most a third of
+/// the length for a longer name.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.chars().take(MAX_LEN + 1).collect();
     if name.len() > MAX_LEN {
@@ -40,6 +41,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, name)| name)
 }
 
+/// Limit on the characters of names and candidates. Longer ones are never similar.
 const MAX_LEN: usize = 40;
 
 /// Returns the number of edits that turn one name into the other.

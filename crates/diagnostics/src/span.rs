@@ -20,7 +20,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the span from the start of one to the end of another.
+    /// Returns the span from the start of this span to the end of `end`.
     ///
     /// ```
     /// use mazurka_diagnostics::Span;
@@ -54,7 +54,8 @@ impl Span {
         (first + lines_between(&before[from..]), column)
     }
 
-    /// Returns the line of the start in the whole text, counted through all files.
+    /// Returns the line of the start, counted from 1 in the whole text with the lines of all files
+    /// and of the marks between them.
     pub fn line_of_all(self, source: &str) -> usize {
         let before = source.get(..self.start as usize).unwrap_or(source);
         before.matches('\n').count() + 1

@@ -28,7 +28,7 @@ impl<O: Debug, R: Debug> Display for History<O, R> {
 }
 
 impl<O: Debug, R: Debug> History<O, R> {
-    /// Returns the chart, with these names of processes.
+    /// Returns the chart. `name_of` returns the name of a process.
     ///
     /// ```
     /// let mut history = mazurka_history::History::<_, ()>::new();
@@ -62,9 +62,9 @@ impl<O: Debug, R: Debug> History<O, R> {
         text
     }
 
-    /// Returns the history as text, with a sentence for each operation and these names of
-    /// processes. The sentence also names operations of other processes that come before the
-    /// operation. It leaves out an operation that comes before another named one.
+    /// Returns the history as text, with a sentence for each operation. `name_of` returns the name
+    /// of a process. The sentence also names the operations of other processes that come before the
+    /// operation, except those that come before another named operation.
     ///
     /// ```
     /// let mut history = mazurka_history::History::new();

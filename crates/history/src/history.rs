@@ -109,8 +109,8 @@ impl<O, R> History<O, R> {
     }
 
     /// Records the call of an operation by a process. The ended operations for which `comes_before`
-    /// holds come before it. For sequential consistency, these are the operations of the same
-    /// process; under a memory model, those that happen before the call.
+    /// returns true come before it. For sequential consistency, these should be the operations of
+    /// the same process; under a memory model, those that happen before the call.
     ///
     /// # Errors
     ///

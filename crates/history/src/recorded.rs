@@ -1,11 +1,11 @@
 //! A history made from the records of the individual processes.
 //!
 //! If no clock orders the operations of different processes, as under a memory model, each process
-//! records its operations, and notes for each call how many operations of each process come before
-//! it. These records are a partial order, not a sequence of calls and ends. The chart needs such a
-//! sequence. In the sequence that is made here, an operation is called as soon as the operations
-//! before it have ended, and ends only when a call waits for it. So operations overlap in the chart
-//! whenever possible.
+//! records its operations, and for each call the number of operations of each process that come
+//! before it. These records are a partial order, but a [`History`] and its chart need a sequence of
+//! calls and ends. In the sequence that is made here, an operation is called as soon as the
+//! operations before it have ended, and ends only when a call waits for its end. So operations
+//! overlap in the chart whenever possible.
 
 use crate::history::{History, HistoryFull, OperationId};
 
@@ -48,9 +48,11 @@ type PendingOperation<R> = Option<(OperationId, R)>;
 /// A history under construction, and the records that it is made from.
 struct Assembly<O, R> {
     history: History<O, R>,
-    /// The operations that each process has not called yet.
+    /// For each process, the records of the operations that it has not called yet.
     left: Vec<std::vec::IntoIter<Recorded<O, R>>>,
+    /// For each process, its current operation.
     open: Vec<PendingOperation<R>>,
+    /// For each process, its ended operations in the order of their calls.
     ended: Vec<Vec<OperationId>>,
 }
 
@@ -96,9 +98,9 @@ impl<O, R> Assembly<O, R> {
 }
 
 impl<O, R> History<O, R> {
-    /// Makes a history from the records of the processes; see [`Recorded`]. A count that no
-    /// sequence of calls and ends can satisfy is taken as 0, for example if each of two operations
-    /// comes before the other.
+    /// Makes a history from the records of the processes; see [`Recorded`]. If no sequence of calls
+    /// and ends satisfies the counts, for example because each of two operations comes before the
+    /// other, all counts of one of the waiting operations are ignored.
     ///
     /// # Errors
     ///

@@ -129,7 +129,7 @@ impl Symbols {
 /// assert_eq!(names, ["x", "p", "y"]);
 /// assert_eq!(found.declared[2].kind, SymbolKind::Local);
 /// let x = found.at(4).unwrap();
-/// assert_eq!(found.of(x.symbol).count(), 2, "what cannot be read has no mentions");
+/// assert_eq!(found.of(x.symbol).count(), 2, "a statement that cannot be parsed has no mentions");
 /// ```
 pub fn symbols(source: &str) -> Symbols {
     let text = without_includes(source);
@@ -430,7 +430,8 @@ impl<'s> NameResolver<'s> {
         self.scopes.pop();
     }
 
-    /// Returns the byte of the bracket that closes a block whose last statement ends here.
+    /// Returns the position of the bracket that closes a block. `last` is the end of the last
+    /// statement of the block.
     fn block_end(&self, last: u32) -> u32 {
         let mut rest = self.text.get(last as usize..).unwrap_or("");
         loop {

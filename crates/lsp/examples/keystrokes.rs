@@ -61,7 +61,7 @@ impl Editor {
             .expect("the server listens");
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         let request = Request::new(self.last.into(), method.to_owned(), params);
         self.connection
@@ -104,7 +104,7 @@ fn main() {
         connection,
         last: 0,
     };
-    editor.ask("initialize", json!({ "capabilities": {} }));
+    editor.request("initialize", json!({ "capabilities": {} }));
     editor.notify("initialized", json!({}));
     let uri = "file:///long.maz";
     let file = json!({ "uri": uri, "languageId": "maz", "version": 1, "text": text });
@@ -136,7 +136,7 @@ fn main() {
         editor.count_mistakes(version);
         let here =
             json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": 7 } });
-        editor.ask("textDocument/hover", here);
+        editor.request("textDocument/hover", here);
         times.push(start.elapsed());
     };
     for (column, letter) in typed.chars().enumerate() {
@@ -151,7 +151,7 @@ fn main() {
         let [from, to] = [column, column + 1].map(|c| json!({ "line": line, "character": c }));
         key(json!({ "start": from, "end": to }), "", &mut times);
     }
-    editor.ask("shutdown", Value::Null);
+    editor.request("shutdown", Value::Null);
     editor.notify("exit", Value::Null);
     drop(editor);
     serving.join().expect("no panic");

@@ -56,7 +56,7 @@ pub(crate) struct Included {
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
-    /// The name of the search: `check`, `check exclusion`, `run`.
+    /// The name of the search, which is the title of its lens: `check`, `check exclusion`, `run`.
     pub name: String,
     /// The answer, in one line.
     pub answer: String,
@@ -126,11 +126,11 @@ impl Document {
     fn read(&mut self, environment: &dyn Environment, open: &OpenTexts<'_>) {
         let wanted = RefCell::new(Vec::new());
         let source = if self.is_maz() {
-            let noted = |path: &str| {
+            let recorded_open = |path: &str| {
                 wanted.borrow_mut().push(path.to_owned());
                 open(path)
             };
-            environment.expand(&self.path, self.text.as_str(), &noted)
+            environment.expand(&self.path, self.text.as_str(), &recorded_open)
         } else {
             self.text.as_str().to_owned()
         };
@@ -155,8 +155,8 @@ impl Document {
             }
             Err(mistakes) => (mistakes, DiagnosticSeverity::ERROR),
         };
-        let shown = |one| self.shown(one, severity, &parts);
-        self.diagnostics = diagnostics.iter().map(shown).collect();
+        let converted = |one| self.lsp_diagnostic(one, severity, &parts);
+        self.diagnostics = diagnostics.iter().map(converted).collect();
     }
 
     fn included(&self, part: &Part, own: &Part) -> Included {
@@ -173,7 +173,7 @@ impl Document {
         }
     }
 
-    fn shown(
+    fn lsp_diagnostic(
         &self,
         one: &Diagnostic,
         severity: DiagnosticSeverity,

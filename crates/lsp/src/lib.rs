@@ -49,7 +49,7 @@ pub use lsp_server::Connection;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     Cancel, DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument,
-    DidOpenTextDocument, Exit, Notification as Told, PublishDiagnostics,
+    DidOpenTextDocument, Exit, Notification as NotificationType, PublishDiagnostics,
 };
 use lsp_types::request::{
     CodeLensRefresh, CodeLensRequest, Completion, DocumentSymbolRequest, ExecuteCommand,
@@ -82,8 +82,9 @@ const DEFAULT_SECONDS: u64 = 10;
 
 /// The services that the server needs from its host. The default methods read no files.
 pub trait Environment: Send + Sync {
-    /// Returns the text of a program with the files that it includes. `open` returns the text of a
-    /// file that is open in the editor, by its path; the function asks it for every file.
+    /// Returns the text of a program with the files that it includes. `open` returns the text of
+    /// the file with a path if the file is open in the editor; this method must call it for every
+    /// included file first.
     fn expand(&self, path: &str, text: &str, open: &dyn Fn(&str) -> Option<String>) -> String {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         mazurka::expand(text, &mut |name| {
@@ -167,7 +168,7 @@ fn greet(connection: &Connection) -> Result<Value, Ended> {
                 let message = "the first request is `initialize`".to_owned();
                 send(Response::new_err(request.id, code, message));
             }
-            Ok(Message::Notification(told)) if told.method == Exit::METHOD => {
+            Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
                 return Err(Ended::Exited);
             }
             Ok(_) => {}
@@ -224,11 +225,11 @@ struct Server {
     trusted: bool,
     /// Whether the editor supports a request to refresh its lenses.
     refreshes: bool,
-    /// How many requests were sent to the editor; gives each request another identifier.
+    /// The number of requests sent to the editor, from which their identifiers are made.
     requests_sent: i32,
-    /// How many runs were started; gives each run another seed.
+    /// The number of runs started without a seed, which is the seed of the next one.
     runs: u64,
-    /// Whether the editor has asked for the end: then it may only send `exit`.
+    /// Whether the editor has sent `shutdown`: then it may only send `exit`.
     is_shut_down: bool,
 }
 
@@ -249,7 +250,7 @@ impl Server {
             select! {
                 recv(connection.receiver) -> message => match message {
                     Ok(Message::Request(request)) => self.request(request),
-                    Ok(Message::Notification(told)) if told.method == Exit::METHOD => {
+                    Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
                         let orderly = self.is_shut_down;
                         return if orderly { Ended::ShutDown } else { Ended::Exited };
                     }
@@ -273,8 +274,7 @@ impl Server {
         let _ = self.out.send(message.into());
     }
 
-    /// Takes over the settings that an editor sends; the settings that it does not send stay as
-    /// they are.
+    /// Sets the settings that the editor has sent; all other settings stay unchanged.
     fn configure(&mut self, settings: &Value) {
         if let Some(seconds) = settings["timeLimit"].as_u64() {
             self.limit = Duration::from_secs(seconds.max(1));
@@ -539,7 +539,8 @@ impl Server {
         });
     }
 
-    /// Parses the parameters of a request and answers it.
+    /// Parses the parameters of a request, computes its result with `work`, and returns the result
+    /// as JSON.
     fn answer<R: RequestType>(
         &mut self,
         request: Request,

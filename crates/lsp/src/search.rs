@@ -36,7 +36,7 @@ pub(crate) struct Search {
     stop: Arc<AtomicBool>,
 }
 
-/// The end of a search.
+/// The outcome of a search, and the request that it answers.
 pub(crate) struct Answer {
     pub id: RequestId,
     /// The result. The error says in a sentence why there is none.
@@ -46,8 +46,10 @@ pub(crate) struct Answer {
 /// The result of a search.
 pub(crate) struct Outcome {
     verdict: Verdict,
+    /// One line: the verdict, or for [`Question::Run`] the seed and the final state.
     message: String,
     witnesses: Vec<Witness>,
+    /// The run of [`Question::Run`]; `None` for [`Question::Check`].
     run: Option<Run>,
 }
 
@@ -125,7 +127,7 @@ fn answer(
     match question {
         Question::Check(name) => {
             if let Some(name) = name {
-                ask(program, name, &mut options)?;
+                set_counted(program, name, &mut options)?;
             }
             options.specification = environment.specification(program)?;
             let record = program.check(&options, &mut watch);
@@ -157,9 +159,9 @@ fn answer(
     }
 }
 
-/// Sets the options so that only a kind of violation or a named property counts, as `--property`
-/// does. Refuses a word that is neither.
-fn ask(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
+/// Sets the options so that only one kind of violation, or one named property, counts, as
+/// `--property` does. Refuses a word that names neither a kind nor a property.
+fn set_counted(program: &Program, word: &str, options: &mut Options) -> Result<(), String> {
     let named = program.named_properties();
     options.counted = Some(match Kinds::parse(word) {
         Some(_) if word == Kind::Property.name() && !program.states_property() => {

@@ -6,8 +6,8 @@ use mazurka::Span;
 
 /// A text, and where its lines begin.
 ///
-/// In the protocol `\n`, `\r\n` and a lone `\r` end a line. In records and in the language only
-/// `\n` ends a line, so there are two tables of lines.
+/// In the protocol a line ends with `\n`, `\r\n` or a lone `\r`. In records and in the language it
+/// ends only with `\n`, so there are two tables of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text {
     text: String,

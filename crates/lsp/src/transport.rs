@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, never, select, unbounded};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId};
-use lsp_types::notification::{Exit, Notification as Told};
+use lsp_types::notification::{Exit, Notification as NotificationType};
 use serde_json::{Value, json};
 
 use crate::{Connection, Ended, Environment, serve};
@@ -15,9 +15,9 @@ use crate::{Connection, Ended, Environment, serve};
 /// The longest header, in bytes.
 const LONGEST_HEADER: usize = 4096;
 
-/// Answers an editor over two streams of bytes, until it ends the connection. `read` returns the
-/// next bytes from the editor, and no bytes at the end; `write` sends bytes to the editor. Fails if
-/// one of them fails, or if the input has no valid headers.
+/// Answers an editor over two streams of bytes, until the editor ends the connection. `read`
+/// returns the next bytes from the editor, and no bytes at the end; `write` sends bytes to the
+/// editor. Fails if `read` or `write` fails, or if the input has no valid headers.
 pub fn converse(
     read: impl FnMut() -> Result<Vec<u8>, String> + Send,
     write: impl FnMut(&[u8]) -> Result<(), String> + Send,
@@ -50,8 +50,7 @@ fn read_messages(
     while let Some(payload) = frames.payload(&mut read)? {
         match parsed(&payload) {
             Ok(Some(message)) => {
-                let is_exit =
-                    matches!(&message, Message::Notification(told) if told.method == Exit::METHOD);
+                let is_exit = matches!(&message, Message::Notification(notification) if notification.method == Exit::METHOD);
                 if arrived.send(message).is_err() || is_exit {
                     break;
                 }
@@ -102,7 +101,7 @@ fn framed(message: &Value) -> Vec<u8> {
 /// Divides a stream of bytes into payloads.
 #[derive(Default)]
 struct Frames {
-    /// The bytes that are not used yet.
+    /// The bytes that were read and do not belong to a returned payload.
     bytes: Vec<u8>,
     /// If `bytes` starts with a complete header: the length of the header, and the length of the
     /// payload after it.

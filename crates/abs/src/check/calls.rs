@@ -13,6 +13,27 @@ use crate::syntax::ast::{Expr, Function, Name};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
+/// A function that is passed to a partial function.
+enum Passed {
+    /// A parameter of the partial function that passes it, by its index.
+    Parameter(usize),
+    /// Any other function. `None` if it is not declared, which was reported.
+    Typed(Option<FunctionTy>),
+}
+
+/// A function that one partial function passes to another whose body was not compiled yet, so that
+/// the type of its parameter was not known.
+pub(super) struct PassedEarly {
+    by: u32,
+    passed: Passed,
+    /// The called partial function, the index of its parameter, and the types that its type
+    /// parameters have in this call.
+    to: u32,
+    at: usize,
+    types: Vec<Ty>,
+    span: Span,
+}
+
 /// A name applied to arguments.
 #[derive(Clone, Copy)]
 pub(super) struct Applied<'a> {
@@ -257,7 +278,6 @@ impl<'a> Checker<'a> {
             .iter()
             .map(|(_, ty)| ty.clone())
             .collect();
-        let known = function.checked;
         let (types, result) = self.instance(generics, &result, wanted);
         if taken.len() != functions.len() {
             let mistake = Diagnostic::new(
@@ -277,27 +297,91 @@ impl<'a> Checker<'a> {
         }
         let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
         self.arguments(&format!("`{}`", name.text), args, &parameters, span);
-        for (at, (function, ty)) in functions.iter().zip(given).enumerate() {
+        for (at, (function, passed)) in functions.iter().zip(given).enumerate() {
             let place = match function {
                 Function::Named(name) => name.span,
                 Function::Anonymous { span, .. } => *span,
             };
-            let wanted = if known {
-                taken[at].1.clone().map(|(parameters, result)| {
-                    let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
-                    (parameters, result.with(&types))
-                })
-            } else {
-                // The called partial function is not compiled yet, so the types of its function
-                // parameters are not known.
-                None
-            };
-            if let (Some(ty), Some(wanted)) = (ty, wanted) {
-                self.fit_function(&ty, &wanted, place);
+            match (self.wanted_function(number, at, &types), passed) {
+                (None, passed) => self.passed_early.extend(self.current.map(|by| PassedEarly {
+                    by,
+                    passed,
+                    to: number,
+                    at,
+                    types: types.clone(),
+                    span: place,
+                })),
+                (Some(wanted), Passed::Typed(Some(ty))) => self.fit_function(&ty, &wanted, place),
+                (Some(_), Passed::Typed(None)) => {}
+                (Some(wanted), Passed::Parameter(own)) => match self.function_types[own].clone() {
+                    Some(ty) => self.fit_function(&ty, &wanted, place),
+                    None => self.function_types[own] = Some(wanted),
+                },
             }
         }
         self.emit(Op::Call(number), span);
         result
+    }
+
+    /// Returns the type that a partial function requires of a function that it takes. The type is
+    /// unknown as long as the body was not compiled, and if the body does not determine it.
+    fn wanted_function(&self, number: u32, at: usize, types: &[Ty]) -> Option<FunctionTy> {
+        let taken = self.functions[number as usize].functions.as_ref()?;
+        let (parameters, result) = taken.get(at)?.1.as_ref()?;
+        let parameters = parameters.iter().map(|ty| ty.with(types)).collect();
+        Some((parameters, result.with(types)))
+    }
+
+    /// Checks the functions that partial functions passed to others before these were compiled.
+    /// Must be called when all of them are compiled.
+    ///
+    /// A partial function that passes on its own parameter requires of it what the called one
+    /// requires. The called one may pass it on as well, in a circle, so this repeats until no more
+    /// types become known.
+    pub(super) fn check_passed_early(&mut self) {
+        let all = std::mem::take(&mut self.passed_early);
+        loop {
+            let mut found = false;
+            for early in &all {
+                let Passed::Parameter(own) = early.passed else {
+                    continue;
+                };
+                let wanted = self.wanted_function(early.to, early.at, &early.types);
+                if wanted.is_some() && self.wanted_function(early.by, own, &[]).is_none() {
+                    let wanted = self.settled(wanted);
+                    let taken = self.functions[early.by as usize].functions.as_mut();
+                    if let Some(parameter) = taken.and_then(|taken| taken.get_mut(own)) {
+                        parameter.1 = wanted;
+                        found = true;
+                    }
+                }
+            }
+            if !found {
+                break;
+            }
+        }
+        for early in all {
+            let by = &self.functions[early.by as usize];
+            let (module, generics) = (by.module, by.generics.clone());
+            let passed = match early.passed {
+                Passed::Parameter(own) => {
+                    let taken = by.functions.as_ref().and_then(|taken| taken.get(own));
+                    taken.and_then(|(_, ty)| ty.clone())
+                }
+                Passed::Typed(ty) => ty,
+            };
+            let wanted = self.wanted_function(early.to, early.at, &early.types);
+            if let (Some(ty), Some(wanted)) = (passed, wanted) {
+                // Messages name types as they are named there.
+                self.open(BodyCode {
+                    module,
+                    generics,
+                    ..BodyCode::default()
+                });
+                self.fit_function(&ty, &wanted, early.span);
+                self.close();
+            }
+        }
     }
 
     /// Checks a call of a partial function within its own body. The call passes on the functions
@@ -345,16 +429,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Puts a function on the stack.
-    fn function_value(&mut self, function: &'a Function) -> Option<FunctionTy> {
+    fn function_value(&mut self, function: &'a Function) -> Passed {
         match function {
             Function::Named(name) => {
                 if let Some((slot, LocalTy::Function(at))) = self.local(&name.text) {
                     self.emit(Op::Local(slot), name.span);
-                    return self.function_types[at].clone();
+                    return Passed::Parameter(at);
                 }
                 let Some(number) = self.function_here(name) else {
                     self.no_function(name, &[]);
-                    return None;
+                    return Passed::Typed(None);
                 };
                 self.out.times.read |= self.reads_time(number);
                 let function = &self.functions[number as usize];
@@ -372,7 +456,7 @@ impl<'a> Checker<'a> {
                     )
                     .label("expected a function of plain values");
                     self.report(mistake);
-                    return None;
+                    return Passed::Typed(None);
                 }
                 let types = self.unknowns.fresh_many(generics);
                 let op = Op::Function {
@@ -381,13 +465,13 @@ impl<'a> Checker<'a> {
                 };
                 self.emit(op, name.span);
                 let parameters = parameters.iter().map(|ty| ty.with(&types)).collect();
-                Some((parameters, result.with(&types)))
+                Passed::Typed(Some((parameters, result.with(&types))))
             }
             Function::Anonymous {
                 parameters,
                 body,
                 span,
-            } => Some(self.anonymous(parameters, body, *span)),
+            } => Passed::Typed(Some(self.anonymous(parameters, body, *span))),
         }
     }
 

@@ -174,7 +174,6 @@ impl<'a> Checker<'a> {
             functions: None,
             body,
             parts: Vec::new(),
-            checked: false,
         });
         number
     }

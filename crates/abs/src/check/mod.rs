@@ -98,8 +98,6 @@ struct FunctionDef<'a> {
     body: FunctionBody<'a>,
     /// For accessors: constructors, and the index of the part in each.
     parts: Vec<(u32, u32)>,
-    /// Whether the types of the functions that it takes are known.
-    checked: bool,
 }
 
 /// The types of a method, in an interface or a class.
@@ -236,6 +234,8 @@ struct Checker<'a> {
     functions: Vec<FunctionDef<'a>>,
     /// The types of the functions that the current partial function takes.
     function_types: Vec<Option<FunctionTy>>,
+    /// What partial functions pass to others that are not compiled yet.
+    passed_early: Vec<calls::PassedEarly>,
     /// The function whose body is being compiled; `None` for methods and blocks.
     current: Option<u32>,
     interfaces: Vec<InterfaceDef<'a>>,
@@ -404,6 +404,7 @@ impl<'a> Checker<'a> {
             function_numbers: FxHashMap::default(),
             functions: Vec::new(),
             function_types: Vec::new(),
+            passed_early: Vec::new(),
             current: None,
             interfaces: Vec::new(),
             class_numbers: FxHashMap::default(),
@@ -485,14 +486,10 @@ impl<'a> Checker<'a> {
             .into_iter()
             .chain(plain)
             .partition(|at| standard(self, at));
-        for function in first {
-            self.function(function);
-        }
+        self.functions_in(first);
         self.standard = false;
         let own = self.out.ops.len() as u32;
-        for function in rest {
-            self.function(function);
-        }
+        self.functions_in(rest);
         for class in 0..self.classes.len() as u32 {
             self.class(class);
         }
@@ -591,6 +588,17 @@ impl<'a> Checker<'a> {
         sites.map(|(pc, _)| *pc).collect()
     }
 
+    /// Compiles functions, of which the partial ones come first.
+    fn functions_in(&mut self, numbers: Vec<u32>) {
+        for number in numbers {
+            if self.functions[number as usize].functions.is_none() {
+                self.check_passed_early();
+            }
+            self.function(number);
+        }
+        self.check_passed_early();
+    }
+
     /// Compiles a function, if it has code.
     fn function(&mut self, number: u32) {
         let function = &self.functions[number as usize];
@@ -658,7 +666,6 @@ impl<'a> Checker<'a> {
         for (taken, known) in function.functions.iter_mut().flatten().zip(known) {
             taken.1 = known;
         }
-        function.checked = true;
         self.current = None;
         let (entry, slots, captures) = self.close();
         self.out.functions[number as usize] = FunctionInfo {

@@ -145,15 +145,17 @@ struct OrderedHistory {
     before: Vec<Vec<OperationId>>,
 }
 
-/// Makes the history again, and records the operations that come before each operation.
+/// Repeats the calls and ends of a history, in their order, and records the operations that come
+/// before each operation. `by_time`: whether these are all ended operations, or only those of the
+/// same process.
 fn with_order(
     history: &History<Name, Answer>,
     by_time: bool,
-    kinds: &[(bool, OperationId)],
+    events: &[(bool, OperationId)],
 ) -> OrderedHistory {
     let mut again = History::new();
     let mut before: Vec<Vec<OperationId>> = Vec::new();
-    for &(called, id) in kinds {
+    for &(called, id) in events {
         let operation = history.operation(id);
         if called {
             let comes = |_: OperationId, earlier: &Operation<Name, Answer>| {
@@ -192,24 +194,24 @@ fn agrees_with_all_orders() {
         let history = random(&mut numbers, kind);
         // Read the order of calls and ends from the chart, which has a line for each operation.
         let chart = history.to_string();
-        let mut kinds: Vec<(usize, bool, OperationId)> = Vec::new();
+        let mut events: Vec<(usize, bool, OperationId)> = Vec::new();
         for ((id, operation), line) in history.operations().zip(chart.lines()) {
             let place = |mark: char| line.chars().position(|c| c == mark);
-            kinds.push((place('├').expect("a call"), true, id));
+            events.push((place('├').expect("a call"), true, id));
             if operation.result.is_some() {
-                kinds.push((place('┤').expect("an end"), false, id));
+                events.push((place('┤').expect("an end"), false, id));
             }
         }
-        kinds.sort_unstable();
-        let kinds: Vec<(bool, OperationId)> = kinds
+        events.sort_unstable();
+        let events: Vec<(bool, OperationId)> = events
             .into_iter()
             .map(|(_, called, id)| (called, id))
             .collect();
         for by_time in [true, false] {
-            let ordered = with_order(&history, by_time, &kinds);
+            let ordered = with_order(&history, by_time, &events);
             let OrderedHistory { history, before } = &ordered;
             let ends = |until: usize| -> Vec<OperationId> {
-                let ends = kinds[..until].iter().filter(|(called, _)| !called);
+                let ends = events[..until].iter().filter(|(called, _)| !called);
                 ends.map(|(_, id)| *id).collect()
             };
             let right = |until: usize| {
@@ -221,8 +223,8 @@ fn agrees_with_all_orders() {
             match &verdict {
                 Verdict::Order(order) => {
                     yes += 1;
-                    assert!(right(kinds.len()), "{seed} {kind:?} {by_time}\n{history}");
-                    let all = ends(kinds.len());
+                    assert!(right(events.len()), "{seed} {kind:?} {by_time}\n{history}");
+                    let all = ends(events.len());
                     assert!(
                         explains(history, kind, &all, order),
                         "{seed}\n{history}{order:?}"
@@ -234,8 +236,8 @@ fn agrees_with_all_orders() {
                 }
                 Verdict::Impossible { since } => {
                     no += 1;
-                    assert!(!right(kinds.len()), "{seed} {kind:?} {by_time}\n{history}");
-                    let end = kinds
+                    assert!(!right(events.len()), "{seed} {kind:?} {by_time}\n{history}");
+                    let end = events
                         .iter()
                         .position(|happened| *happened == (false, *since));
                     let end = end.expect("it has ended");
@@ -250,7 +252,7 @@ fn agrees_with_all_orders() {
 
 #[test]
 fn many_operations_are_decided_or_reported_as_too_many() {
-    // 40 operations overlap and fit in any order, and all orders have the same state.
+    // 40 operations overlap; they have the same results in every order, and lead to the same state.
     let mut history = History::new();
     let ids: Vec<OperationId> = (0..40)
         .map(|n| history.call(n, Name::Put(1)).unwrap())

@@ -267,7 +267,7 @@ impl<'s> BodyChecker<'_, 's> {
             ("load", _) => ("a load", "a load is `relaxed`, `acquire` or `seq_cst`"),
             _ => (
                 "a compare_exchange that fails",
-                "it only reads then: `relaxed`, `acquire` or `seq_cst`",
+                "a failed exchange only reads: `relaxed`, `acquire` or `seq_cst`",
             ),
         };
         self.report(
@@ -277,7 +277,8 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Whether this is an atomic shared variable or an element of one; reports anything else.
+    /// Whether `place` is an atomic shared variable or an element of such a variable. Reports any
+    /// other place.
     fn is_atomic(&mut self, place: &ast::Expr<'s>) -> bool {
         let (ast::ExprKind::Name(name)
         | ast::ExprKind::Index(name, _)
@@ -413,14 +414,16 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Declares a local whose value has a mistake, so that its uses are not reported.
+    /// Declares the local of a `let` whose value has a mistake, so that uses of the local are not
+    /// reported as unknown names.
     fn declare_anyway(&mut self, target: &Target<'_, 's>) {
         if let Target::Let(name, _) = target {
             self.declare(*name, None, Vec::new());
         }
     }
 
-    /// Computes a value in an earlier statement, unless it is a constant or a local.
+    /// Returns the value if it is a constant or a local. Any other value is computed by a statement
+    /// that is added to `before`; the result is then the local that holds it.
     pub(super) fn precomputed(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
         if let ExprKind::Const(_) | ExprKind::Local(_) = value.kind {
             return value;

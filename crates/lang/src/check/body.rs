@@ -30,7 +30,7 @@ pub(super) struct BodyChecker<'c, 's> {
     pub inlining: Vec<u32>,
     /// Whether the code that is being checked makes all its reads in one step, even with `atomicity
     /// access`.
-    pub whole: bool,
+    pub one_step: bool,
     /// Whether the expressions may name locals of processes.
     pub temporal: bool,
     /// Whether a loop encloses the current statement.
@@ -43,7 +43,7 @@ pub(super) struct BodyChecker<'c, 's> {
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs the body.
     pub current: CurrentProcess,
-    /// If the body is that of an operation of an object, this operation.
+    /// The operation of an object whose body this is; `None` for any other body.
     pub operation: Option<CurrentOperation>,
 }
 
@@ -56,8 +56,8 @@ pub(super) struct Alias {
     pub uses: u32,
 }
 
-/// The names of a body, saved while another one is checked.
-pub(super) struct Names<'s> {
+/// The names of a body, saved while another body is checked.
+pub(super) struct SavedNames<'s> {
     locals: FxHashMap<&'s str, Binding>,
     undo: Vec<(&'s str, Option<Binding>)>,
     scope: usize,
@@ -91,8 +91,8 @@ pub(super) enum Meaning {
     Function,
     /// An object, by its index in the checker's objects.
     Object(u32),
-    /// An unknown name, or one whose declaration has a mistake. The mistake was reported, so uses
-    /// are not.
+    /// An unknown name, or a name whose declaration has a mistake. The mistake was reported, so
+    /// uses of the name are not reported.
     Poison,
 }
 
@@ -126,7 +126,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
             ended_locals: FxHashMap::default(),
             aliases: Vec::new(),
             inlining: Vec::new(),
-            whole: true,
+            one_step: true,
             temporal: false,
             in_loop: false,
             in_procedure: false,
@@ -140,14 +140,14 @@ impl<'c, 's> BodyChecker<'c, 's> {
     /// Makes a checker for the body of a process or procedure, whose reads may be separate steps.
     pub(super) fn of_process(c: &'c mut Checker<'s>) -> Self {
         BodyChecker {
-            whole: false,
+            one_step: false,
             ..BodyChecker::new(c)
         }
     }
 
     /// Removes and returns all names: the body of a function sees none of its caller's names.
-    pub(super) fn take_names(&mut self) -> Names<'s> {
-        Names {
+    pub(super) fn take_names(&mut self) -> SavedNames<'s> {
+        SavedNames {
             locals: std::mem::take(&mut self.locals),
             undo: std::mem::take(&mut self.undo),
             scope: std::mem::take(&mut self.scope),
@@ -155,15 +155,15 @@ impl<'c, 's> BodyChecker<'c, 's> {
     }
 
     /// Restores the names that [`take_names`](Self::take_names) removed.
-    pub(super) fn put_names(&mut self, names: Names<'s>) {
+    pub(super) fn put_names(&mut self, names: SavedNames<'s>) {
         (self.locals, self.undo, self.scope) = (names.locals, names.undo, names.scope);
     }
 
     /// Runs `inner` on code that is executed in one step.
     pub(super) fn in_one_step<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = std::mem::replace(&mut self.whole, true);
+        let outer = std::mem::replace(&mut self.one_step, true);
         let result = inner(self);
-        self.whole = outer;
+        self.one_step = outer;
         result
     }
 
@@ -278,7 +278,7 @@ impl<'c, 's> BodyChecker<'c, 's> {
         self.undo.push((name.text, before));
     }
 
-    /// Returns what a name means; reports an unknown one.
+    /// Returns the meaning of a name. Reports a name that is unknown or does not have a value yet.
     pub(super) fn resolve(&mut self, name: Name<'s>, wanted: ExpectedName) -> Meaning {
         if let Some(binding) = self.locals.get(name.text) {
             return binding.meaning;
@@ -326,8 +326,8 @@ impl<'c, 's> BodyChecker<'c, 's> {
         }
     }
 
-    /// Returns the meaning of a name, if it is a local, a shared variable or a constant array.
-    /// Reports nothing.
+    /// Returns the meaning of a name that is in a local scope, or that is a shared variable or a
+    /// constant array. Returns `None` for any other name, and reports nothing.
     pub(super) fn peek(&self, name: Name<'s>) -> Option<Meaning> {
         if let Some(binding) = self.locals.get(name.text) {
             return Some(binding.meaning);

@@ -6,7 +6,7 @@
 //! states with the same waiting messages are equal, whatever was received before.
 //!
 //! A channel without a capacity has a limit instead. The search does not follow a run beyond a send
-//! that exceeds the limit (`Program::limits`), and the verdict says so.
+//! that exceeds the limit (`Program::limits`); the verdict reports that the limit was reached.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -38,9 +38,9 @@ impl<'s> Checker<'s> {
                     name.span,
                     format!("`{}` needs a capacity", name.text),
                 )
-                .label("how many messages can wait in it?")
+                .label("expected the number of messages that can wait")
                 .help(format!(
-                    "write `chan {0}[4]: …`, or `chan {0}[..]: …` for one in which any number can",
+                    "write `chan {0}[4]: …`, or `chan {0}[..]: …` if any number of messages can wait",
                     name.text
                 )),
             );
@@ -56,7 +56,7 @@ impl<'s> Checker<'s> {
         }
         if BodyChecker::new(self).const_int(last, "the capacity of a channel")? == 0 {
             self.report(
-                Diagnostic::new("M0429", last.span, "a channel without places, a rendezvous")
+                Diagnostic::new("M0429", last.span, "a channel of capacity 0, a rendezvous")
                     .label("expected at least 1")
                     .help(format!(
                         "a send would be one step of two processes; write `chan {}[1]: …`, and let the receiver answer",
@@ -232,10 +232,9 @@ impl<'s> BodyChecker<'_, 's> {
         })
     }
 
-    /// Records that a send or receive touches only one end of its channel: then a send and a
-    /// receive can be independent (`run/machine/ends.rs`). This holds only if the statement may
-    /// wait, and if neither the value nor its destination reads the number of messages in a
-    /// channel.
+    /// Records which end of its channel a send or a receive touches, so that a send and a receive
+    /// can be independent (`run/machine/ends.rs`). Records nothing if the statement never waits, or
+    /// if its value or its destination reads the number of messages in a channel.
     pub(super) fn record_channel_end(
         &mut self,
         channel: &ast::Expr<'s>,
@@ -259,7 +258,7 @@ impl<'s> BodyChecker<'_, 's> {
             return;
         };
         // An expression that the checker made has the span of the whole statement; an expression of
-        // the file has a smaller one.
+        // the file has a smaller span.
         let program = &self.c.program;
         let is_count = |e: &Expr| match e.kind {
             ExprKind::Shared(var) | ExprKind::Element(var, _) => {
@@ -286,7 +285,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks `len(c)`, if c is a channel and the file does not declare `len`.
+    /// Checks `len(c)`. Returns `None` if this is another call: if `c` is not a synchronisation
+    /// object, or the file declares `len`.
     pub(super) fn channel_length(
         &mut self,
         name: ast::Name<'s>,
@@ -392,8 +392,8 @@ impl<'s> BodyChecker<'_, 's> {
         let operand = self.operand(channel, span)?;
         match operand.kind {
             LoweredKind::Channel(channel) => Some((operand, channel)),
-            reads_count => {
-                let noun = reads_count.noun();
+            other => {
+                let noun = other.noun();
                 self.report(
                     Diagnostic::new("M0428", channel.span, format!("this is {noun}"))
                         .label("expected a channel")

@@ -1,6 +1,7 @@
 //! Evaluates the expressions whose values must be known before the program runs: constants, sizes
-//! of arrays, bounds, ranges and initial values. Each is checked as an ordinary expression, which
-//! `fold.rs` folds; if no constant is left, a diagnostic points at the part that is not constant.
+//! of arrays, bounds, ranges and initial values. Each of them is checked as an ordinary expression,
+//! which `fold.rs` folds. If the result is not a constant, a diagnostic points at the innermost
+//! part that is not constant.
 
 use super::ConstantValue;
 use super::body::BodyChecker;
@@ -124,7 +125,7 @@ fn why_not_constant(expr: &Expr) -> Option<Diagnostic> {
             here("M0405", "index out of bounds", label)
         }),
         ExprKind::Unary(UnaryOp::BitNot, inner) => why_not_constant(inner).or_else(|| {
-            let label = "how many bits has it?".to_owned();
+            let label = "`~` needs a number of bits".to_owned();
             here("M0405", "the width of this constant is not known", label)
         }),
         ExprKind::Unary(_, inner) => why_not_constant(inner).or_else(|| {

@@ -48,13 +48,13 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Checks a condition in a named place.
+    /// Checks a condition. `place` names its place in messages, as in "`while`".
     pub(super) fn condition(&mut self, expr: &ast::Expr<'s>, place: &'static str) -> Expr {
         let typed = self.expr_in(expr, place);
         self.truth(typed, place)
     }
 
-    /// Reports an expression that is not a truth value.
+    /// Returns the expression, and reports it if it is not a truth value.
     pub(super) fn truth(&mut self, typed: Typed, place: &str) -> Expr {
         if !matches!(typed.ty, Ty::Known(Type::Bool) | Ty::Poison) {
             let text = self.c.noun(typed.ty);
@@ -345,7 +345,7 @@ impl<'s> BodyChecker<'_, 's> {
             }
             Meaning::Object(_) => {
                 let help =
-                    "it has operations and no value; count in a variable what you want to read";
+                    "it has operations but no value: keep the value that you need in a variable";
                 self.wrong_kind(name, meaning, "a value", help.to_owned());
                 return self.poison(span);
             }
@@ -484,7 +484,8 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    /// Reports an operand of a wrong type; the operator takes truth values (`truth`) or numbers.
+    /// Reports an operand of a wrong type. If `truth`, the operator takes truth values; otherwise
+    /// it takes numbers.
     fn wrong_operand(&mut self, sign: &str, ty: Ty, operand: Span, truth: bool) {
         let (needs, help) = match (truth, sign) {
             (true, "!") => ("a truth value", "compare it first: `… == 0`"),
@@ -678,7 +679,7 @@ impl<'s> BodyChecker<'_, 's> {
             Ty::Literal if is_integer(ty) => self.settle(typed.expr, ty),
             Ty::Known(found) if is_integer(found) && is_integer(ty) => {
                 if let ExprKind::Const(value) = typed.expr.kind {
-                    // The literal is so large that only `u64` holds it.
+                    // The literal is so large that only `u64` can hold it.
                     self.does_not_fit(numeric(value, found), ty, span);
                 } else {
                     self.mismatch(typed.ty, ty, span);

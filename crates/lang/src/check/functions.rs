@@ -3,7 +3,7 @@
 //! The checker replaces each call by the body of the function, with the arguments in place of the
 //! parameters, so the checked program has no functions. If the body names a parameter twice, the
 //! argument is read twice. With `atomicity access` other processes may run between the two reads,
-//! so the checker refuses such a call there.
+//! so the checker then refuses a call whose argument reads shared variables.
 
 use std::rc::Rc;
 
@@ -183,7 +183,8 @@ impl<'s> BodyChecker<'_, 's> {
             *typed = self.poison(span);
             return;
         }
-        // Memory orders are stored by the place of the read, so an ordered read keeps its place.
+        // Memory orders are stored by the span of the read, so a read with a memory order keeps its
+        // span.
         let ordered = self.c.program.orders.contains_key(&typed.expr.span);
         if !ordered {
             typed.expr.span = span;
@@ -196,7 +197,7 @@ impl<'s> BodyChecker<'_, 's> {
     /// Refuses an argument that reads shared variables and is used more than once, if each read is
     /// a separate step.
     pub(super) fn refuse_repeated_reads(&mut self, value: &Expr, uses: u32) {
-        let splits = self.c.program.atomicity == Atomicity::Access && !self.whole;
+        let splits = self.c.program.atomicity == Atomicity::Access && !self.one_step;
         if uses < 2 || !splits {
             return;
         }

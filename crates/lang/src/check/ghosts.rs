@@ -1,6 +1,6 @@
 //! Ghost variables: statements assign to them and properties read them, but the behaviour of the
-//! program does not depend on them. This file refuses every other read of a ghost. An assignment to
-//! ghosts only is part of the step before it.
+//! program does not depend on them. This file refuses reads of a ghost outside of properties and of
+//! assignments to ghosts. An assignment whose targets are all ghosts is part of the step before it.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
@@ -47,7 +47,7 @@ impl<'s> Checker<'s> {
                     if self.program.vars[var.0 as usize].atomic {
                         self.report(
                             Diagnostic::new("M0443", name.span, "a ghost is not atomic")
-                                .label("no other step comes between it and the step before it")
+                                .label("an assignment to a ghost belongs to the step before it")
                                 .help("leave `atomic` out"),
                         );
                     }

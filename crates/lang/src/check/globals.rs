@@ -15,7 +15,7 @@ use crate::syntax::ast::{File, Init, Item, Name, PropertyKind, TypeExpr};
 use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 
-/// Limit on the number of fields of a `struct`, including those of nested ones.
+/// Limit on the number of fields of a `struct`, including the fields of nested `struct`s.
 const MAX_FIELDS: usize = 4096;
 
 impl<'s> Checker<'s> {
@@ -203,7 +203,7 @@ impl<'s> Checker<'s> {
                 } => {
                     self.declare_once(&mut processes, *name, "a process");
                 }
-                // A second specification is reported elsewhere.
+                // `spec_of` reports a second specification.
                 Item::Spec(spec) if !std::mem::replace(&mut specified, true) => {
                     let [property, client] = Self::names_of_spec(spec);
                     self.declare_once(&mut properties, property, "a property");
@@ -372,7 +372,7 @@ impl<'s> Checker<'s> {
                 let what = FillTarget {
                     name: names[0],
                     dims: &dims,
-                    of,
+                    element: of,
                     mode: Mode::Constant,
                 };
                 Some(BodyChecker::new(self).filled(what, init))
@@ -443,15 +443,15 @@ impl<'s> Checker<'s> {
                 });
                 found
             };
-            // The properties of the file are added later, so these invariants are the ranges of
-            // types.
+            // The properties of the file are added later, so all invariants so far are ranges that
+            // types require.
             let ranges: Vec<Property> = stated.filter(of_var).cloned().collect();
             self.program.requires.extend(ranges);
         }
         self.program.vars[at].init = init;
     }
 
-    /// Whether a list has as many values as the variable has elements; reports a list that has not.
+    /// Whether a list has as many values as the variable has elements. Reports any other list.
     pub(super) fn list_fits(
         &mut self,
         name: &str,
@@ -540,7 +540,7 @@ impl<'s> Checker<'s> {
                 Diagnostic::new(
                     "M0207",
                     span,
-                    "different results are allowed and not expected".to_owned(),
+                    "the file allows different results, and expects equal ones".to_owned(),
                 )
                 .label("this contradicts an earlier declaration")
                 .help("keep one of `allows nondeterminism` and `expects deterministic`"),

@@ -1,9 +1,8 @@
-//! The checked program (high-level intermediate representation): every name resolved,
-//! every expression typed, every constant folded, every `process (i in a..b)` expanded
-//! into its instances.
+//! The checked program (high-level IR): every name resolved, every expression typed, every constant
+//! folded, every `process (i in a..b)` expanded into its instances.
 //!
-//! [`crate::check`] makes it, [`crate::compile`] turns it into code. It keeps source spans and
-//! names, because labels and messages are made from it.
+//! [`crate::check`] makes this program, and [`crate::compile`] turns it into code. It keeps source
+//! spans and names, because labels and messages are made from it.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -102,7 +101,8 @@ pub struct Program {
     pub conditions: Vec<Expr>,
     /// The locals of processes that temporal properties mention.
     pub watched: Vec<LocalOf>,
-    /// The variables that are compared for determinism (default: every variable).
+    /// The variables that are compared for determinism. By default, these are all variables except
+    /// ghosts and those of synchronisation objects.
     pub observe: Option<Vec<VarId>>,
     /// The kinds of violations that the program is allowed to have.
     pub allowed: Kinds,
@@ -115,7 +115,7 @@ pub struct Program {
     /// The memory orders of accesses, by place: reads, assignments, and the `atomic` blocks that
     /// updates and fences are lowered to. Other accesses of an atomic variable are `seq_cst`.
     pub orders: FxHashMap<Span, AccessOrder>,
-    /// The names of constants. Their values are folded, but labels name them.
+    /// The names of constants. Their values are folded, but labels show the names.
     pub constants: FxHashSet<String>,
     /// The places of expressions that the checker has expanded, such as `forall i in 0..N: e`.
     /// Labels show their text.
@@ -310,7 +310,7 @@ pub struct Lock {
     pub span: Span,
 }
 
-/// A `requires`, `invariant` or `ensures`.
+/// A `requires`, `invariant`, `ensures` or `cover`.
 #[derive(Clone, Debug)]
 pub struct Property {
     /// Its name, if it has one.
@@ -562,7 +562,7 @@ impl Leave {
 }
 
 impl Stmt {
-    /// Returns the statements inside it, including those of a block that it spawns.
+    /// Returns the statements directly inside it, and those of a block that it spawns.
     pub fn inner(&self) -> impl Iterator<Item = &Stmt> {
         let [first, second]: [&[Stmt]; 2] = match &self.kind {
             StmtKind::Block(body)
@@ -744,7 +744,7 @@ pub enum ExprKind {
     Element(VarId, Box<Expr>),
     /// An element of a constant array, or an index checked against the size of a dimension.
     Table(Arc<Table>, Box<Expr>),
-    /// `!e` or `-e`
+    /// `!e`, `-e` or `~e`
     Unary(UnaryOp, Box<Expr>),
     /// `e + f` and so on; `&&` and `||` evaluate their right side only if needed.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),

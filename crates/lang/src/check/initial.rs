@@ -18,7 +18,7 @@ use crate::syntax::ast::{self, Init, Name, Range};
 pub(super) enum Mode {
     /// Before the program runs.
     Constant,
-    /// When the statement runs, which computes them.
+    /// When the `let` statement runs.
     Local,
 }
 
@@ -27,7 +27,8 @@ pub(super) enum Mode {
 pub(super) struct FillTarget<'a, 's> {
     pub name: Name<'s>,
     pub dims: &'a [u32],
-    pub of: Declared,
+    /// The type of the elements.
+    pub element: Declared,
     pub mode: Mode,
 }
 
@@ -254,9 +255,10 @@ impl<'s> BodyChecker<'_, 's> {
         Some((from, to))
     }
 
-    /// Returns the values of all elements, for each variable that the type is lowered to.
+    /// Returns a list for each variable that the type is lowered to: the values of all its
+    /// elements.
     pub(super) fn filled(&mut self, what: FillTarget<'_, 's>, init: &Init<'s>) -> Vec<Vec<Expr>> {
-        let mut all = vec![Vec::new(); self.c.count_leaves(what.of)];
+        let mut all = vec![Vec::new(); self.c.count_leaves(what.element)];
         self.fill(what, init, &mut all);
         all
     }
@@ -310,7 +312,7 @@ impl<'s> BodyChecker<'_, 's> {
         into: &mut [Vec<Expr>],
     ) {
         let count = elements(what.dims) as usize;
-        let id = match what.of {
+        let id = match what.element {
             Declared::Struct(id) => id,
             other => {
                 if let Some(value) = self.one_of_type(what, expr, other.plain()) {
@@ -488,7 +490,7 @@ impl<'s> BodyChecker<'_, 's> {
             let what = FillTarget {
                 name: *field,
                 dims: &dims,
-                of,
+                element: of,
                 mode,
             };
             let mut values = vec![Vec::new(); self.c.count_leaves(of)];

@@ -1,9 +1,8 @@
 //! `match` on the members of an `enum`: every member has one case, or `else` covers it.
 //!
-//! A `match` is lowered to a chain of tests such as `value == A
-//!
-//! value == B`. If its value reads shared variables, a `match` statement first stores the value in
-//! a hidden local, so that the value is read once.
+//! A `match` is lowered to a chain of tests such as `value == A || value == B`. If the value reads
+//! shared variables, a `match` statement first stores the value in a hidden local, so that the
+//! value is read once.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;

@@ -182,7 +182,7 @@ struct Checker<'s> {
     signatures: Vec<Rc<[Declared]>>,
     types: FxHashMap<&'s str, (TypeName, Span)>,
     structs: Vec<Struct<'s>>,
-    /// The variables of `struct` types, and their parts of `struct` types.
+    /// The variables of `struct` types, and each of their fields whose type is a `struct` too.
     records: Vec<Record>,
     functions: Vec<Inlined<'s>>,
     /// The constant arrays.
@@ -190,6 +190,8 @@ struct Checker<'s> {
     /// For each size of a dimension, the table of its valid indices.
     dimensions: FxHashMap<u32, Arc<Table>>,
     diagnostics: Vec<Diagnostic>,
+    /// The names in parts of the file that could not be parsed. Such a part may declare a name, so
+    /// these names are not reported as unknown.
     tainted: FxHashSet<&'s str>,
     /// The unknown names that were reported and that resemble no declared name. Further uses are
     /// not reported.
@@ -197,12 +199,15 @@ struct Checker<'s> {
     settings: FxHashMap<String, settings::SettingValue>,
     /// The variables that `observe` has named so far.
     observed: FxHashSet<VarId>,
+    /// The number of elements of all shared arrays so far.
     elements: u64,
+    /// The number of statements and expressions so far.
     size: usize,
     /// Whether the program is too large. If so, the checker builds no further parts of it.
     full: bool,
     /// Whether the checker has reported that there are too many processes.
     crowded: bool,
+    /// How many more names may be compared to suggest similar ones.
     hint_budget: usize,
     /// The synchronisation objects.
     objects: Vec<objects::Object>,

@@ -1,5 +1,5 @@
 //! Synchronisation objects: semaphores, reader–writer locks, condition variables, barriers, and
-//! locks that are tried.
+//! locks that a `try` or a `select` tries to take.
 //!
 //! Objects are lowered to shared variables. If it matters which process holds an object or waits
 //! for it, the object has an array with one element for each process that exists from the start. So
@@ -93,14 +93,15 @@ pub(super) enum Payload {
     Struct(u32, u32),
 }
 
-/// The process that runs the body that is being checked, if the checker knows it.
+/// The process that runs the current body, if the checker knows this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CurrentProcess {
     /// Unknown: a property, or a spawned process.
     Unknown,
     /// The process with this index.
     Process(i64),
-    /// The process that calls this procedure. The index of the process is in this hidden parameter.
+    /// Any process that calls the procedure with this index. The hidden parameter of the procedure
+    /// holds the index of the process.
     Caller(u32, LocalId),
 }
 
@@ -158,8 +159,8 @@ impl<'s> Checker<'s> {
         self.declare_global(name, Global::Object(id));
     }
 
-    /// Gives every object its variables. `clients`: the number of processes after those
-    /// of the file.
+    /// Gives every object its variables. `clients` is the number of client processes, which follow
+    /// the processes of the file.
     pub(super) fn objects(&mut self, file: &File<'s>, clients: i64) {
         let apart = |item: &Item<'s>| match item {
             Item::Object(object) => {
@@ -283,13 +284,13 @@ impl<'s> Checker<'s> {
     /// waits for.
     fn counted_value(&mut self, kind: ObjectKind, value: &ast::Expr<'s>) -> Option<i64> {
         let (what, least) = match kind {
-            ObjectKind::Semaphore => ("the permits of a semaphore", 0),
-            _ => ("the processes of a barrier", 1),
+            ObjectKind::Semaphore => ("the number of permits", 0),
+            _ => ("the number of processes", 1),
         };
         let number = BodyChecker::new(self).const_int(value, what)?;
         if number < least {
             self.report(
-                Diagnostic::new("M0406", value.span, format!("{what}: {number}"))
+                Diagnostic::new("M0406", value.span, format!("{what} is {number}"))
                     .label(format!("expected at least {least}"))
                     .help("give a number, or a constant that has one"),
             );
@@ -398,7 +399,8 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Calls `found` with each procedure that a statement calls, without spawned code.
+/// Calls `found` with the index of each procedure that a statement calls. Calls in spawned code do
+/// not count.
 fn for_each_call(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
     match &stmt.kind {
         StmtKind::Call(id, _) => found(id.0 as usize),

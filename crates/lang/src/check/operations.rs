@@ -7,7 +7,7 @@
 //!
 //! | ghost | what it holds |
 //! |---|---|
-//! | `$called[s]` | the call of slot s, by its index among all possible calls, or −1 before it |
+//! | `$called[s]` | the index of slot s's call among all possible calls; −1 before the call |
 //! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
 //! | `$result[s]` | the result of the call |
 //! | `$ended[q]` | the slot after the last ended slot of client q |
@@ -58,8 +58,10 @@ const MAX_SLOTS: i64 = 64;
 /// Limit on the number of calls that a client chooses from.
 const MAX_CALLS: usize = 256;
 
-/// The name of the property, and that of the processes.
+/// The name of the property.
 const PROPERTY: &str = "linearizable";
+
+/// The name of the client processes.
 const CLIENT: &str = "client";
 
 /// Where the results of operations are stored.
@@ -130,7 +132,7 @@ impl<'s> Checker<'s> {
         let refused = self.is_operation_of_object(name);
         if refused {
             let message = format!("`{name}` is an operation");
-            let help = "only clients call operations: put what they share into a `proc`";
+            let help = "only clients call operations: put shared code into a `proc`";
             self.wrong_operation(("M0451", span), message, "expected a procedure", help);
         }
         refused
@@ -195,13 +197,23 @@ impl<'s> Checker<'s> {
             _ if !self.diagnostics.is_empty() => {}
             (None, Some(&head)) => {
                 let message = "operations without a specification".to_owned();
-                let help = "say what they should do: `spec object for 2 clients of 3 operations { … }`; what no client calls is a `proc`";
-                self.wrong_operation(("M0451", head), message, "nothing calls it", help);
+                let help = "specify them: `spec object for 2 clients of 3 operations { … }`; write `proc` for code that no client calls";
+                self.wrong_operation(
+                    ("M0451", head),
+                    message,
+                    "no client calls this operation",
+                    help,
+                );
             }
             (Some(spec), None) => {
                 let message = "a specification without operations".to_owned();
                 let help = "declare them outside of it too, as in `op pop(): int { … }`";
-                self.wrong_operation(("M0451", spec.head), message, "of nothing", help);
+                self.wrong_operation(
+                    ("M0451", spec.head),
+                    message,
+                    "expected operations outside of it",
+                    help,
+                );
             }
         }
         self.operations.clients.0
@@ -263,8 +275,8 @@ impl<'s> Checker<'s> {
         id
     }
 
-    /// Makes all calls that a client may choose from, and the client processes. Procedures must
-    /// be checked.
+    /// Makes all calls that a client may choose from, and the client processes. The procedures must
+    /// have been checked before.
     pub(super) fn clients(&mut self, file: &File<'s>) {
         let Some(mut object) = self.program.linearizable.take() else {
             return;
@@ -298,7 +310,7 @@ impl<'s> Checker<'s> {
         self.program.linearizable = Some(object);
     }
 
-    /// Adds the calls of an operation with all arguments.
+    /// Adds a call of an operation for each combination of its arguments.
     fn calls_of(
         &mut self,
         name: Name<'s>,
@@ -355,7 +367,12 @@ impl<'s> Checker<'s> {
     fn unbounded(&mut self, param: Name<'s>) {
         let message = format!("`{}` has too many values", param.text);
         let help = "clients try all of them: give it a range, as in `v: 0..3`, or the type `bool` or an `enum`";
-        self.wrong_operation(("M0451", param.span), message, "expected a few", help);
+        self.wrong_operation(
+            ("M0451", param.span),
+            message,
+            "expected a type with few values",
+            help,
+        );
     }
 
     /// Makes a client process.
@@ -587,12 +604,17 @@ impl<'s> BodyChecker<'_, 's> {
             }
             (None, None) => number(0, span),
             (found, value) => {
-                let (message, help) = match found {
+                let (message, label, help) = match found {
                     None => (
-                        "this operation returns nothing",
-                        "say what it returns: `op name(…): int { … }`",
+                        "this operation returns no value",
+                        "its head declares no result",
+                        "declare its result: `op name(…): int { … }`",
                     ),
-                    Some(_) => ("this operation returns something", "write `return e`"),
+                    Some(_) => (
+                        "this operation returns a value",
+                        "its head declares a result",
+                        "write `return e`",
+                    ),
                 };
                 value.iter().for_each(|value| {
                     self.value(value);
@@ -600,7 +622,7 @@ impl<'s> BodyChecker<'_, 's> {
                 let span = value.map_or(span, |value| value.span);
                 let message = message.to_owned();
                 self.c
-                    .wrong_operation(("M0452", span), message, "as its head says", help);
+                    .wrong_operation(("M0452", span), message, label, help);
                 number(0, span)
             }
         };

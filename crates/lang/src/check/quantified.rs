@@ -3,8 +3,8 @@
 //!
 //! The checker unrolls them: `forall i in 0..3: a[i] > 0` becomes `a[0] > 0 && a[1] > 0 && a[2] >
 //! 0`. The parts are in the order of the range, and `forall` and `exists` stop at the first part
-//! that decides the result. The tree of the operators is balanced, so that recursive functions on
-//! it do not go deep.
+//! that decides the result. The tree of the operators is balanced, so that recursive functions over
+//! it need little stack.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -31,7 +31,7 @@ impl<'s> BodyChecker<'_, 's> {
             return self.empty_value(quantifier, span);
         }
         if matches!(quantifier, Quantifier::Min | Quantifier::Max) {
-            // `min` is lowered to `if a < b then a else b`, which reads each part twice.
+            // `min` is lowered to `if a <= b then a else b`, which reads each part twice.
             let uses = if parts.len() > 1 { 2 } else { 1 };
             for part in &parts {
                 self.refuse_repeated_reads(&part.expr, uses);
@@ -145,7 +145,7 @@ impl<'s> BodyChecker<'_, 's> {
                 let Some(len) = len else {
                     return self.no_array(span);
                 };
-                self.each(len, ty, span, |index| Place::Element(id, index))
+                self.all_elements(len, ty, span, |index| Place::Element(id, index))
             }
             Meaning::Local(id) => {
                 let local = &self.frame.locals[id.0 as usize];
@@ -153,13 +153,15 @@ impl<'s> BodyChecker<'_, 's> {
                 let Some(len) = len else {
                     return self.no_array(span);
                 };
-                self.each(len, ty, span, |index| Place::LocalElement(id, index))
+                self.all_elements(len, ty, span, |index| Place::LocalElement(id, index))
             }
             _ => self.no_array(span),
         }
     }
 
-    fn each(
+    /// Returns expressions that read the elements of an array of a given length. `place` makes the
+    /// place of the element at an index.
+    fn all_elements(
         &mut self,
         len: u32,
         ty: Type,
@@ -188,7 +190,7 @@ impl<'s> BodyChecker<'_, 's> {
                 "a quantifier goes through a range or an array",
             )
             .label("expected `a..b`, or the name of an array of values")
-            .help("write `forall i in 0..n: e`, or `forall v in a: e`; of a `struct` use `0..n`"),
+            .help("write `forall i in 0..n: e`, or `forall v in a: e`; for an array of a `struct`, write `0..n`"),
         );
         None
     }

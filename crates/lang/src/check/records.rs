@@ -437,7 +437,7 @@ impl<'s> BodyChecker<'_, 's> {
         flat
     }
 
-    /// Returns what a name with indices and fields selects. Reports mistakes.
+    /// Resolves a name with indices and fields. Reports mistakes.
     pub(super) fn select(
         &mut self,
         name: Name<'s>,
@@ -454,7 +454,7 @@ impl<'s> BodyChecker<'_, 's> {
             Meaning::Local(id) => Part::Local(id),
             Meaning::Var(id) => Part::Var(id),
             Meaning::Record(id) => Part::Record(id),
-            Meaning::Table(id) => return self.of_table(id, selectors, span),
+            Meaning::Table(id) => return self.select_constant(id, selectors, span),
             other => {
                 self.check_indices(selectors);
                 let help = match selectors {
@@ -528,7 +528,13 @@ impl<'s> BodyChecker<'_, 's> {
         }
     }
 
-    fn of_table(&mut self, id: u32, selectors: &[SelectorPart<'_, 's>], span: Span) -> Selected {
+    /// Selects an element of a constant array.
+    fn select_constant(
+        &mut self,
+        id: u32,
+        selectors: &[SelectorPart<'_, 's>],
+        span: Span,
+    ) -> Selected {
         let array = self.c.tables[id as usize].clone();
         let dims = array.table.shape.as_ref().map(|shape| shape.dims.clone());
         let dims = dims.unwrap_or_default();
@@ -609,7 +615,7 @@ impl<'s> BodyChecker<'_, 's> {
         let mut diagnostic = Diagnostic::new(
             "M0313",
             field.span,
-            format!("`{}` is not of a `struct`", name.text),
+            format!("`{}` is not of a `struct` type", name.text),
         )
         .label("has no fields");
         if let Some(declared) = self.declared_at(name) {
@@ -635,7 +641,8 @@ impl<'s> BodyChecker<'_, 's> {
         );
     }
 
-    /// Returns what an expression selects, if it is a variable, an element or a field.
+    /// Resolves an expression that is a variable, an element or a field. Returns `None` for any
+    /// other expression.
     pub(super) fn selected(&mut self, expr: &ast::Expr<'s>) -> Option<Selected> {
         Some(match &expr.kind {
             ast::ExprKind::Name(name) => self.select(*name, &[], expr.span),

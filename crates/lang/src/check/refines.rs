@@ -36,8 +36,8 @@ impl<'s> Checker<'s> {
                 self.wrong_refinement(file.span, message, "expected a relative path", help);
             }
             if via.is_empty() {
-                let message = "nothing is observed".to_owned();
-                let help = "say which variables stand for those of the other program: `x -> y`";
+                let message = "no variables are compared".to_owned();
+                let help = "name the variables to compare: `x -> y`, where `y` is a variable of the other program";
                 self.wrong_refinement(*span, message, "expected a variable", help);
             }
             let mut names = Vec::new();
@@ -54,7 +54,7 @@ impl<'s> Checker<'s> {
                     .any(|var| !var.object && of(&var.name))
                 {
                     let message = format!("`{}` is not a shared variable", ours.0);
-                    let help = "name one of this program on the left of `->`";
+                    let help = "name a variable of this program on the left of `->`";
                     self.wrong_refinement(ours.1, message, "expected a shared variable", help);
                 }
                 names.push((ours.0, theirs.0));

@@ -27,7 +27,7 @@ fn late_wait(late: LateWait) -> Diagnostic {
             "M0604",
             "whether this step has to wait depends on what it chooses".to_owned(),
             "it chooses first, and then may have to wait",
-            "choose before the atomic block, or after all that can wait in it",
+            "choose before the atomic block, or after every statement in it that can wait",
         )
     } else {
         (
@@ -53,7 +53,7 @@ fn late_wait(late: LateWait) -> Diagnostic {
 /// its process, so that it cannot join a step.
 pub(crate) fn ghost_without_a_step(span: Span) -> Diagnostic {
     Diagnostic::new("M0606", span, "there may be no step before this assignment")
-        .label("a ghost is assigned in the step before it")
+        .label("an assignment to a ghost belongs to the step before it")
         .help("put it after the step that it belongs to, or declare it with this value")
 }
 
@@ -163,7 +163,7 @@ mod tests {
 
     /// The number of visits of a place does not grow with the number of paths to it.
     #[test]
-    fn many_ways_through_a_step() {
+    fn many_paths_through_a_step() {
         let calls = |n: usize| format!("proc p{n}() {{ {} }}", format!("p{}(); ", n + 1).repeat(4));
         let procs: String = (0..14).map(calls).collect();
         let body = "process { atomic { x := choose(0..2); p0() } }";

@@ -1,4 +1,4 @@
-//! `select { e |> s [] c ? x |> t [] else |> u }`: one of the open alternatives.
+//! `select { e |> s [] c ? x |> t [] else |> u }` executes one of the open alternatives.
 //!
 //! A `select` is lowered to an atomic block, followed by the rest of the chosen alternative. The
 //! block waits until an alternative is open, chooses an open one, and executes the statements that

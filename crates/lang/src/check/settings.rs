@@ -263,10 +263,13 @@ impl Checker<'_> {
                             .all(|item| matches!(item, SettingValue::One(_)))) =>
             {
                 let (found, label) = if values.len() == len as usize {
-                    ("and the list another form".to_owned(), "other rows")
+                    (
+                        "but the rows of the list have another form".to_owned(),
+                        "other rows",
+                    )
                 } else {
                     (
-                        format!("the list {}", values.len()),
+                        format!("but the list has {}", values.len()),
                         "a list of another length",
                     )
                 };

@@ -73,7 +73,7 @@ fn parts_of(source: &str) -> Parts<'_> {
     let mut items = Vec::new();
     let mut functions: FxHashMap<&str, std::rc::Rc<Function<'_>>> = FxHashMap::default();
     let mut constants = FxHashSet::default();
-    let mut match_operations = Vec::new();
+    let mut contents = Vec::new();
     let mut words = FxHashSet::default();
     for item in parse(source).file.items {
         match item {
@@ -89,7 +89,7 @@ fn parts_of(source: &str) -> Parts<'_> {
             Item::Spec(spec) => {
                 let from = spec.head.end as usize;
                 words.extend(words_of(&source[from..end_of_block(source, from)]));
-                match_operations.extend(spec.items);
+                contents.extend(spec.items);
             }
             _ => {}
         }
@@ -103,7 +103,7 @@ fn parts_of(source: &str) -> Parts<'_> {
             items.push(Item::Function(function));
         }
     }
-    items.extend(match_operations);
+    items.extend(contents);
     let file = File {
         items,
         ..File::default()
@@ -115,8 +115,9 @@ fn parts_of(source: &str) -> Parts<'_> {
     }
 }
 
-/// Returns the end of the block that begins after `from`. The end may be too late, which does no
-/// harm: words after the block can only add functions that the specification does not need.
+/// Returns the end of the block that begins after `from`, as far as the number of braces tells:
+/// braces in comments and strings count too. An end that is too late does no harm, because words
+/// after the block can only add functions that the specification does not need.
 fn end_of_block(source: &str, from: usize) -> usize {
     let mut depth = 0usize;
     for (at, c) in source[from..].char_indices() {
@@ -163,7 +164,7 @@ impl<'s> Checker<'s> {
         };
         let message = format!("a specification does not contain {what}");
         let label = "expected a variable, a function, a procedure or an operation";
-        let help = "its operations are made one after the other: variables are enough";
+        let help = "its operations run one after the other: variables are enough";
         self.wrong_operation(("M0453", span), message, label, help);
     }
 
@@ -192,10 +193,9 @@ impl<'s> Checker<'s> {
             });
         }
         for span in found {
-            let message = "a specification is sequential and leaves nothing open".to_owned();
+            let message = "a specification is sequential and makes no choices".to_owned();
             let label = "expected assignments, tests, loops and calls";
-            let help =
-                "say with `assume e` where an operation is not possible, such as one that waits";
+            let help = "write `assume e` in an operation that is possible only while `e` holds";
             self.wrong_operation(("M0453", span), message, label, help);
         }
     }
@@ -227,7 +227,12 @@ impl<'s> Checker<'s> {
             let Some((id, span)) = found else {
                 let message = format!("`{name}` is not specified");
                 let help = format!("write `op {name}(…) {{ … }}` in the specification too");
-                self.wrong_operation(("M0453", operation.head), message, "an operation", &help);
+                self.wrong_operation(
+                    ("M0453", operation.head),
+                    message,
+                    "the specification does not declare it",
+                    &help,
+                );
                 continue;
             };
             let types = self.signatures[id.0 as usize].iter().map(|ty| ty.plain());
@@ -235,10 +240,14 @@ impl<'s> Checker<'s> {
                 && self.result_of(name) == operation.result;
             if !same {
                 self.report(
-                    Diagnostic::new("M0453", span, format!("`{name}` is another operation here"))
-                        .label("other types than the object's")
-                        .related(operation.head, "the object's")
-                        .help("give both the same parameters and the same result"),
+                    Diagnostic::new(
+                        "M0453",
+                        span,
+                        format!("`{name}` has other types in the specification"),
+                    )
+                    .label("expected the types of the object's operation")
+                    .related(operation.head, "the operation of the object")
+                    .help("give both the same parameters and the same result"),
                 );
             }
             procedures.push(id);
@@ -256,7 +265,12 @@ impl<'s> Checker<'s> {
         for (name, span) in more {
             let message = format!("the object has no operation `{name}`");
             let help = "declare it outside of the specification, or make it a `proc` here";
-            self.wrong_operation(("M0453", span), message, "specified here alone", help);
+            self.wrong_operation(
+                ("M0453", span),
+                message,
+                "only the specification declares it",
+                help,
+            );
         }
         procedures
     }

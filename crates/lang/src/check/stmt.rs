@@ -1,5 +1,5 @@
-//! Checks statements: one function for each kind. Constructs that only abbreviate are lowered, here
-//! or in the file named after them (`matches.rs`, `select.rs`, `channels.rs`, …).
+//! Checks statements: one function for each kind. Constructs that only abbreviate others are
+//! lowered, here or in the file named after them (`matches.rs`, `select.rs`, `channels.rs`, …).
 
 use rustc_hash::FxHashMap;
 
@@ -456,7 +456,7 @@ impl<'s> BodyChecker<'_, 's> {
         let what = FillTarget {
             name,
             dims: &dims,
-            of,
+            element: of,
             mode: Mode::Local,
         };
         let mut values = self.filled(what, init);
@@ -589,7 +589,7 @@ impl<'s> BodyChecker<'_, 's> {
         self.declare(name, None, Vec::new());
     }
 
-    /// Gives a value that has no context a type: a literal becomes an `int`.
+    /// Gives a type to a value without context: a literal becomes an `int`.
     fn default_type(&mut self, typed: Typed) -> (Expr, Option<Type>) {
         match typed.ty {
             Ty::Known(ty) => (typed.expr, Some(ty)),

@@ -1,8 +1,8 @@
 //! Operations on synchronisation objects: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
 //!
-//! Each operation is lowered to one step. An operation that may block becomes a guard with a body:
-//! `acquire(s)` waits until a permit is left and then takes it. Any other operation becomes an
-//! atomic block. Only `wait` is two steps. Labels show an operation as written
+//! Each operation is lowered to one step; only `wait` may need two. An operation that may block
+//! becomes a guard with a body: `acquire(s)` waits until a permit is left and then takes it. Any
+//! other operation becomes an atomic block. Labels show an operation as written
 //! (`Program::lowered`).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
@@ -111,7 +111,7 @@ impl<'s> BodyChecker<'_, 's> {
             self.report(
                 Diagnostic::new("M0308", span, format!("`{}` takes {takes} here, found {}", verb.text, args.len()))
                     .label(format!("expected {takes}"))
-                    .help("a condition variable is waited for with its lock, `wait(c, m)`; all others take one argument"),
+                    .help("a `wait` for a condition variable also takes its lock, `wait(c, m)`; all other operations take one argument"),
             );
             return None;
         }
@@ -294,7 +294,7 @@ impl<'s> BodyChecker<'_, 's> {
     fn not_tried(&mut self, span: Span) {
         self.report(
             Diagnostic::new("M0427", span, "this cannot be tried")
-                .label("expected something that may have to wait for one thing")
+                .label("expected an operation that may have to wait")
                 .help("`try` and the alternatives of `select` take `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
         );
     }
@@ -396,7 +396,7 @@ impl<'s> BodyChecker<'_, 's> {
     }
 
     /// Lowers a wait at a barrier to at most two steps. In the first the process arrives; if it is
-    /// the last one to arrive, it releases all others and goes on. Any other process then waits
+    /// the last one to arrive, it releases all others and continues. Any other process then waits
     /// until it is released.
     fn arrive(
         &mut self,

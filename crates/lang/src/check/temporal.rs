@@ -54,8 +54,8 @@ impl<'s> Checker<'s> {
         });
     }
 
-    /// Reports a property whose name is also that of a kind of violations, such as `deadlock`,
-    /// because `--property` accepts both.
+    /// Reports a property with the name of a kind of violation, such as `deadlock`, because
+    /// `--property` accepts both names of properties and kinds of violations.
     pub(super) fn not_a_kind(&mut self, name: Name<'s>) {
         let is_kind = Kind::ALL.iter().any(|kind| kind.name() == name.text);
         if is_kind || Kinds::parse(name.text).is_some() {
@@ -135,7 +135,7 @@ impl<'s> BodyChecker<'_, 's> {
             ),
             ([(_, Some(first)), ..], None) => (
                 format!("there are several processes `{name}`"),
-                format!("say which one: `{name}({first}).{}`", named.local.text),
+                format!("name one of them: `{name}({first}).{}`", named.local.text),
             ),
             ([(_, Some(first)), ..], Some(number)) => (
                 format!("there is no process `{name}({number})`"),
@@ -170,7 +170,7 @@ impl<'s> BodyChecker<'_, 's> {
             ),
             ([], true) => (
                 format!("process `{called}` has no local `{}`", name.text),
-                "name a local of its body; those of procedures cannot be named",
+                "name a local of its body; the locals of procedures cannot be named",
             ),
             ([], false) => (
                 format!("`{}` is a local of what `{called}` spawns", name.text),

@@ -76,7 +76,7 @@ fn no_initial_value(name: &str, span: Span) -> Diagnostic {
 }
 
 fn input(span: Span) -> Diagnostic {
-    let help = "`check`, `explore`, `unfold`, `reach`, `run` and `replay` know inputs; or use \
+    let help = "`check`, `explore`, `unfold`, `reach`, `run` and `replay` accept inputs; or use \
                 `choose(a..b)` to try every value of a small range";
     Diagnostic {
         code: "M0602",

@@ -1,9 +1,9 @@
 //! Warnings about useless declarations, found in the syntax tree.
 //!
 //! One walk through the tree records for each name whether it is read and whether it is written.
-//! Names that are not used give warnings. The checked program does not contain these uses any more:
-//! its constants are folded, and it lacks the processes without instances. As in the checker, a
-//! local hides a shared variable or an outer local with the same name.
+//! Names that are not used give warnings. The checked program does not contain all uses: its
+//! constants are folded, and a process with an empty range has no instance in it. As in the
+//! checker, a local hides a shared variable or an outer local with the same name.
 
 use std::slice::from_ref;
 
@@ -36,16 +36,17 @@ struct ScopedLocal<'s> {
 
 /// The state of a walk through a file.
 #[derive(Default)]
-struct Survey<'s> {
+struct UsageWalk<'s> {
     globals: FxHashMap<&'s str, Uses>,
     /// The locals in scope, innermost last.
     locals: Vec<ScopedLocal<'s>>,
     /// For each name, the index in `locals` of the local that it refers to.
     visible: FxHashMap<&'s str, usize>,
-    /// The current procedure (`None`: a process), and the procedures that each one calls.
+    /// The procedure or function that is being visited; `None` in a process.
     inside: Option<&'s str>,
+    /// The procedures that each procedure calls; under `None`, those that processes call.
     calls: FxHashMap<Option<&'s str>, FxHashSet<&'s str>>,
-    /// Whether a property other than determinism is stated.
+    /// Whether the file states a property other than determinism.
     states_property: bool,
     /// The words of goals to prove.
     in_goals: FxHashSet<String>,
@@ -56,7 +57,7 @@ struct Survey<'s> {
 
 /// Returns the warnings about a file without mistakes, in the order of the text.
 pub(super) fn warnings(file: &File<'_>) -> Vec<Diagnostic> {
-    let mut survey = Survey::default();
+    let mut survey = UsageWalk::default();
     survey.temporal(file);
     file.items.iter().for_each(|item| survey.item(item));
     let called = survey.called();
@@ -73,9 +74,9 @@ fn unused(code: &'static str, name: Name<'_>, message: String, help: &str) -> Di
         .help(help)
 }
 
-impl<'s> Survey<'s> {
+impl<'s> UsageWalk<'s> {
     /// Whether all variables are observed in final states: the file has no `observe`, and its
-    /// determinism counts, because the file expects it or states no other property.
+    /// determinism is checked, because the file expects it or states no other property.
     fn observes_all(&self, file: &File<'_>) -> bool {
         let any = |wanted: fn(&Item<'_>) -> bool| file.items.iter().any(wanted);
         let names_some = any(|item| matches!(item, Item::Observe(_)));
@@ -220,7 +221,7 @@ impl<'s> Survey<'s> {
                 self.expr(&spec.clients);
                 self.expr(&spec.operations);
                 // Variables of the specification have a separate namespace.
-                let mut inner = Survey::default();
+                let mut inner = UsageWalk::default();
                 spec.items.iter().for_each(|item| inner.item(item));
                 for (name, uses) in inner.globals {
                     self.globals.entry(name).or_default().read |= uses.read;
@@ -261,7 +262,7 @@ impl<'s> Survey<'s> {
             };
             if keeps && !read && !name.text.starts_with('_') {
                 let message = format!("the local `{}` is never read", name.text);
-                let help = "remove it, and what only computes its value";
+                let help = "remove it, and the code that only computes its value";
                 self.warnings.push(unused("W0106", name, message, help));
             }
         }

@@ -1,8 +1,9 @@
-//! Determines the claims of each step, and whether it can block.
+//! Determines the claims of each step, and whether the step can block.
 //!
 //! A step *claims* the accesses that it might make. From every mark, the analysis follows all paths
 //! to the end of the step, through both sides of each test, and collects the accesses. Steps with
-//! conflicting claims are dependent, even if the access is not made in every run.
+//! conflicting claims are dependent, even in a run in which they do not make the conflicting
+//! accesses.
 //!
 //! An index can be computed when the step starts if it reads only local slots that the step has not
 //! changed before. An access with such an index claims one element; any other access with an index
@@ -60,7 +61,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
                 into_calls,
                 touched: FxHashSet::default(),
             };
-            walk.from(pc);
+            walk.walk_from(pc);
             walk
         };
         // This walk also follows what the step does after a `return` to a caller.
@@ -97,8 +98,8 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
             }
         }
         let fixed = fixed(&claims);
-        // A step that touches a channel has two sets of claims, of which a search uses one. A quick
-        // step has only one.
+        // A step that touches a channel has two sets of claims; a search uses one of them. A quick
+        // step has one set, so this step cannot be quick.
         let quick = match ends {
             None => quick(code, pc, &claims, wait),
             Some(_) => None,
@@ -120,10 +121,10 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, IndexedAccess>) 
     code.pure_ends = ends_of_ops.pure();
 }
 
-/// The channel ends that instructions touch, in all steps that contain them.
+/// Collects the instructions that touch the same end of a channel in all steps that contain them.
 #[derive(Default)]
 struct EndsOfOps {
-    /// Whether the instruction is part of a send.
+    /// These instructions, and whether each is part of a send.
     touched: FxHashMap<u32, bool>,
     /// The instructions of steps that touch both ends.
     mixed: Vec<u32>,
@@ -179,10 +180,12 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
     };
     match (waits, claims) {
         (Waits::Never, _) => Wait::Never,
-        // Assignments to ghosts after the lock add claims.
+        // With further claims, such as those of an assignment to ghosts after the lock, the step is
+        // a guard.
         (Waits::Lock(_), [_]) => Wait::Lock,
         (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
-            // A guard over locals before the lock would be a second reason to wait.
+            // Any other blocking instruction, such as a guard over locals before the lock, would be
+            // a second reason to wait, so the step would be a guard.
             Op::Lock(_) | Op::LockAt(_) => Wait::Lock,
             _ => Wait::Guard,
         },
@@ -388,7 +391,7 @@ struct ClaimWalk<'a> {
 }
 
 impl ClaimWalk<'_> {
-    fn from(&mut self, mark: u32) {
+    fn walk_from(&mut self, mark: u32) {
         let open = matches!(self.code.ops[mark as usize], Op::Open(_));
         let start = WalkPosition {
             pc: mark + 1,
@@ -497,8 +500,8 @@ impl ClaimWalk<'_> {
             }
             Op::UnlockAt(range) => self.element(AccessKind::Release, range, index),
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
-            // A body starts with a mark, where the step ends. It goes on only if it swallows this
-            // mark, or if ghosts are assigned before the mark.
+            // The body of a procedure starts with a mark, where the step ends. The step continues
+            // in the body only if it swallows this mark, or if ghosts are assigned before the mark.
             Op::Call(_) if !self.into_calls && !at.open && !at.merged && at.atomic == 0 => return,
             Op::Call(procedure) if !self.follows(procedure, &at) => {
                 self.incomplete = true;
@@ -512,7 +515,7 @@ impl ClaimWalk<'_> {
             Op::Return => match at.returns.pop() {
                 Some(pc) => at.pc = pc,
                 // The step leaves the procedure in which it began. The rest of the step is local
-                // work, and assignments to ghosts, of any caller.
+                // work and assignments to ghosts in the caller, which may be any caller.
                 None => {
                     if self.into_calls {
                         at.left = true;
@@ -528,7 +531,7 @@ impl ClaimWalk<'_> {
         work.push((at, PathEffects { changed, outcome }));
     }
 
-    /// Continues after every call of the procedure that an instruction returns from.
+    /// Continues the walk after every call of the procedure that contains the `return` at `from`.
     fn leave(
         &self,
         from: u32,
@@ -536,7 +539,7 @@ impl ClaimWalk<'_> {
         before: PathEffects,
         work: &mut Vec<(WalkPosition, PathEffects)>,
     ) {
-        // Procedures are compiled first, so the number of a procedure is that of its body.
+        // Procedures are compiled first, so the number of a procedure is the number of its body.
         let procedure = self.code.bodies[from as usize];
         for (pc, op) in self.code.ops.iter().enumerate() {
             if *op == Op::Call(procedure) {
@@ -591,9 +594,10 @@ impl ClaimWalk<'_> {
         self.touched.insert((channel, end, at.pc));
     }
 
-    /// Returns the second set of claims, in which a send claims only one end of its channel and a
-    /// receive the other. The end of the sender is the cell of the count, the end of the receiver
-    /// the cells of the messages. Any other access to a channel claims both.
+    /// Returns the claims for searches in which a send claims only one end of its channel, and a
+    /// receive the other end. The end of the sender is the cell of the count, the end of the
+    /// receiver the cells of the messages. Any other access to a channel claims both ends. Returns
+    /// `None` if the step touches no channel, or if the walk is incomplete.
     fn ends(&self) -> Option<Box<ChannelEndClaims>> {
         if self.touched.is_empty() || self.incomplete {
             return None;
@@ -735,7 +739,7 @@ impl ClaimWalk<'_> {
     }
 }
 
-/// Whether an invariant reads a cell of some channels.
+/// Whether an invariant reads a cell of a channel.
 fn is_watched(code: &Code, channel: &ChannelCells) -> bool {
     let mut ranges = channel.messages.iter().chain([&channel.counts]);
     ranges.any(|range| {

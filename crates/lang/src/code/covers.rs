@@ -1,10 +1,11 @@
 //! `cover e`: a state in which e holds must be reachable.
 //!
 //! To find such a state, a search runs the same program with `invariant !e` and counts only
-//! failures of that invariant. A run that breaks it is the evidence; if no run does, e is never
-//! reached. The other invariants stay and halt processes as before, so the original program reaches
-//! the same states. In a state where e has no value, for example because it divides by zero, e does
-//! not hold. So the invariant uses a total form of e, which always has a value.
+//! failures of that invariant. A run that breaks this invariant is the evidence. If no run breaks
+//! it, no state in which e holds is reachable. The other invariants stay and halt processes as
+//! before, so both programs reach the same states. In a state where e has no value, for example
+//! because it divides by zero, e does not hold. So the invariant uses a total form of e, which
+//! always has a value.
 
 use mazurka_core::record::Place;
 

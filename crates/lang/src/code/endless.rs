@@ -52,7 +52,7 @@ impl Continuations {
 
     /// Returns the continuations of one round of a loop, from those of its body. The end of a round
     /// leads to the next round.
-    fn round(self) -> Continuations {
+    fn after_round(self) -> Continuations {
         Continuations {
             falls_through: self.falls_through || self.continues,
             continues: false,
@@ -61,7 +61,7 @@ impl Continuations {
     }
 
     /// Returns the continuations of a whole loop. A `break` leads to the statement after it.
-    fn left(self) -> Continuations {
+    fn after_loop(self) -> Continuations {
         Continuations {
             falls_through: self.falls_through || self.breaks,
             breaks: false,
@@ -148,15 +148,15 @@ impl EndlessBodies {
                 test, bound, body, ..
             } => {
                 let most = bound.as_ref().map(|(most, _)| *most);
-                repeated(constant(test), most, self.list(body).round()).left()
+                repeated(constant(test), most, self.list(body).after_round()).after_loop()
             }
             StmtKind::GuardedLoop(test, body) => {
-                repeated(constant(test), None, self.stmt(body).round()).left()
+                repeated(constant(test), None, self.stmt(body).after_round()).after_loop()
             }
             StmtKind::For { from, to, body, .. } => match rounds(from, to) {
                 Some(false) => Continuations::FALLS_THROUGH,
-                Some(true) => self.list(body).round().left(),
-                None => Continuations::FALLS_THROUGH.or(self.list(body).round().left()),
+                Some(true) => self.list(body).after_round().after_loop(),
+                None => Continuations::FALLS_THROUGH.or(self.list(body).after_round().after_loop()),
             },
             StmtKind::Call(ProcedureId(callee), _) => self.procedures[*callee as usize],
             StmtKind::Skip

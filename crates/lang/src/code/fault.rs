@@ -1,5 +1,5 @@
-//! The ways in which a step can fail ([`Fault`]). The core knows a failure as a `Mishap` with a
-//! number for its site; this file encodes the fault and the instruction in this number, and decodes
+//! The ways in which a step can fail ([`Fault`]). In the core, a failure is a `Mishap` with a
+//! number for its site. This file encodes the fault and the instruction in this number, and decodes
 //! them for messages.
 
 use mazurka_core::MishapKind;
@@ -52,7 +52,7 @@ impl Fault {
             Fault::OutOfRange => MishapKind::OutOfRange,
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
-            // 0 stands for the limit, which the caller takes from the instruction.
+            // 0 is a placeholder: the caller replaces it by the limit in the instruction.
             Fault::MessageLimit => MishapKind::MessageLimit(0),
             Fault::Undecided => MishapKind::Undecided,
             Fault::BrokenOff => MishapKind::BrokenOff,

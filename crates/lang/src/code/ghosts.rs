@@ -59,8 +59,8 @@ fn passable(code: &Code) -> Vec<bool> {
     }
 }
 
-/// Returns the instructions that are reached from these without passing a mark. `descend`: whether
-/// to include the instructions of called procedures.
+/// Returns the instructions that are reached from those in `worklist` without passing a mark.
+/// `descend`: whether to include the instructions of called procedures.
 fn reached_without_mark(
     code: &Code,
     mut worklist: Vec<usize>,
@@ -110,10 +110,10 @@ fn decided(code: &Code, jump: usize) -> Option<bool> {
 /// Whether this instruction sets the limit of a `for` whose constant range is not empty, so that
 /// the test which follows holds. Later rounds reach the test by a jump.
 fn enters_loop(code: &Code, pc: usize) -> bool {
-    let Some(reached_without_mark) = pc.checked_sub(3) else {
+    let Some(first) = pc.checked_sub(3) else {
         return false;
     };
-    match code.ops.get(reached_without_mark..pc + 2) {
+    match code.ops.get(first..pc + 2) {
         Some(
             &[
                 Op::Const(first),

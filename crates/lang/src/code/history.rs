@@ -68,10 +68,9 @@ pub(super) fn linear(code: &Code) -> Result<Option<Arc<Linear>>, Vec<Diagnostic>
 
 impl Linear {
     /// Returns the history that a state holds: calls by their indices among all possible calls, and
-    /// their results. A state does not store the order of two calls between which no operation
-    /// returns, nor that of two returns between which no operation is called. The returned history
-    /// puts such calls and such returns in some order; linearizability does not depend on this
-    /// order.
+    /// their results. A state does not store the order of two calls with no return between them, or
+    /// of two returns with no call between them. The returned history puts these in some order;
+    /// linearizability does not depend on it.
     pub fn history(&self, cells: &[i64]) -> History<u32, Option<i64>> {
         let slots = self.clients * self.calls_each;
         let called = |slot: usize| cells[self.called + slot];

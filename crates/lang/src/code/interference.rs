@@ -1,7 +1,7 @@
 //! For each place of the code, the accesses that are still possible from there, as sets of cells.
-//! `reach.rs` computes the accesses, with separate ends of channels; here they become bits, because
-//! a [reduced](mazurka_core::Promises::interferes) search asks in every state whether the rest of
-//! one process interferes with the step of another.
+//! `reach.rs` computes the accesses and keeps the two ends of a channel apart. Here, the accesses
+//! become bits, because a [reduced](mazurka_core::Promises::interferes) search asks in every state
+//! whether the rest of one process interferes with the step of another process.
 //!
 //! The sets are computed on first use, because most searches never need them.
 
@@ -39,10 +39,11 @@ fn set_of(kind: AccessKind) -> usize {
 }
 
 impl Interference {
-    /// Whether an access that is possible from an instruction on interferes with a step that has
-    /// these claims. `waits`: whether that step is blocked.
+    /// Whether a process at this instruction may still make an access that interferes with a step
+    /// of another process. `claims` are the claims of that step, and `waits` says whether it is
+    /// blocked.
     #[inline]
-    pub fn from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
+    pub fn interferes_from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
         let Some(first) = self.places[pc as usize] else {
             return self.unknown;
         };
@@ -135,7 +136,7 @@ mod tests {
                     claim.delays(other)
                 }
             });
-            let answer = sets.from(pc as u32, &[claim], waits);
+            let answer = sets.interferes_from(pc as u32, &[claim], waits);
             assert_eq!(answer, listed, "{pc} {claim:?} {waits}");
             answers.push(answer);
         }

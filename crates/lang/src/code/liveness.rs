@@ -3,7 +3,7 @@
 //! This is the textbook's backward dataflow analysis (Kildall 1973; Aho, Lam, Sethi, Ullman,
 //! section 9.2.5). A slot is live at a place if some path from there reads the slot before writing
 //! it. States that differ only in dead slots have the same future, so a
-//! [fingerprint](mazurka_core::Semantics::fingerprint) omits these.
+//! [fingerprint](mazurka_core::Semantics::fingerprint) omits dead slots.
 //!
 //! | textbook | here |
 //! |---|---|

@@ -14,7 +14,7 @@
 //!   step is then `e ▷ skip`.
 //! - Between [`Op::BeginAtomic`] and [`Op::EndAtomic`] a step swallows all marks. Between
 //!   [`Op::BeginSimple`] and [`Op::EndSimple`] it swallows the marks of single accesses, if a guard
-//!   opened the step (atomicity access).
+//!   opened the step (with `atomicity access`).
 
 pub(crate) mod claims;
 pub(crate) mod compile;
@@ -108,7 +108,7 @@ pub enum Op {
     Mark(u32),
     /// Starts the step of a guard. The step swallows the next mark.
     Open(u32),
-    /// If a guard opened the step, closes it: it does not swallow the next mark.
+    /// If a guard opened the step, closes the step, so that it does not swallow the next mark.
     Close,
     /// Begins a part in which the step swallows all marks.
     BeginAtomic,
@@ -127,7 +127,8 @@ pub enum Op {
     LocalAt(Range),
     /// Takes an index, then the elements of a constant array below it; leaves the selected element.
     Pick(u32, Type),
-    /// Fails if the operand is not an index of a dimension of this size.
+    /// Takes an index of any integer type and leaves it as an `int`. Fails if it is not an index of
+    /// a dimension of this size.
     Within(u32),
     /// Leaves the value of a cell.
     Load(u32),
@@ -284,7 +285,7 @@ pub(crate) struct ChannelEndClaims {
     pub pure: Vec<PureEnd>,
 }
 
-/// The sending or receiving end of one of the channels with one name.
+/// The sending or the receiving end of a channel, or of a channel in an array of channels.
 #[derive(Clone, Debug)]
 pub(crate) struct PureEnd {
     pub cells: ChannelCells,
@@ -292,7 +293,7 @@ pub(crate) struct PureEnd {
     pub sends: bool,
 }
 
-/// The cells of the channels with one name.
+/// The cells of a channel, or of all channels in an array of channels.
 #[derive(Clone, Debug)]
 pub(crate) struct ChannelCells {
     /// The numbers of waiting messages.
@@ -307,8 +308,7 @@ impl ChannelCells {
         self.counts.contains(cell) || self.messages.iter().any(|range| range.contains(cell))
     }
 
-    /// Returns the cells of the messages of the channels whose numbers of messages an access
-    /// touches.
+    /// Returns the message cells of the channels whose counts the access `counts` touches.
     pub fn messages_of(&self, counts: Access) -> impl Iterator<Item = Access> {
         let first = counts.first - self.counts.first;
         self.messages.iter().map(move |range| {
@@ -317,8 +317,8 @@ impl ChannelCells {
         })
     }
 
-    /// Returns the numbers of messages of the channels whose messages an access touches; `None` if
-    /// it touches no messages.
+    /// Returns the counts of the channels whose message cells the access `messages` touches; `None`
+    /// if it touches no message cell.
     pub fn counts_of(&self, messages: Access) -> Option<Access> {
         let mut ranges = self.messages.iter();
         let range = ranges.find(|range| range.contains(messages.first))?;
@@ -410,7 +410,9 @@ pub struct Code {
     pub(crate) spans: Vec<Span>,
     /// For each instruction, the body whose frame it uses.
     pub(crate) bodies: Vec<u32>,
+    /// For each body, its locals and their slots.
     pub(crate) layouts: Vec<Layout>,
+    /// The parts of labels, by instruction.
     pub(crate) notes: FxHashMap<u32, LabelPart>,
     /// The jumps that decide what a process does next: the jumps of statements, the jumps over an
     /// operation that can fail, and with `atomicity access` the jumps between the reads of an
@@ -435,6 +437,7 @@ pub struct Code {
     pub(crate) inputs: FxHashMap<String, i64>,
     /// The initial values of the cells: variables, then locks.
     pub(crate) initial: Vec<i64>,
+    /// The cell of the first lock, which follows the cells of the variables.
     pub(crate) first_lock: u32,
     /// For each cell, the invariants over it; empty if the program has no invariants.
     pub(crate) watched: Vec<SmallVec<[u32; 2]>>,
@@ -452,15 +455,18 @@ pub struct Code {
     pub(crate) observed: Vec<u32>,
     pub(crate) program: Arc<hir::Program>,
     pub(crate) source: Arc<str>,
+    /// For each variable, its first cell.
     pub(crate) first_cells: Vec<u32>,
+    /// For each lock or array of locks, its first cell.
     pub(crate) lock_cells: Vec<u32>,
+    /// See [`states_other_property`](Self::states_other_property).
     pub(crate) states_property: bool,
     /// The accesses of steps that wait for a condition.
     pub(crate) guards: Claims,
     /// The code of sends and receives that touch only one end of a channel.
     pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
-    /// The instructions that access a channel, if every step that contains them touches only one
-    /// end of it: whether this is the sending end.
+    /// For each instruction that touches the same end of its channel in every step that contains
+    /// it: whether this is the sending end.
     pub(crate) pure_ends: FxHashMap<u32, bool>,
     pub(crate) channels: Vec<ChannelCells>,
     /// Steps whose wait may depend on their own choices.
@@ -542,7 +548,7 @@ impl Code {
     }
 
     /// Whether the file states a property other than determinism: an `assert`, an `error`, an
-    /// `invariant`, an `ensures` or a temporal property.
+    /// `invariant`, an `ensures`, a `refines` or a temporal property.
     pub fn states_other_property(&self) -> bool {
         self.states_property
     }
@@ -564,7 +570,7 @@ impl Code {
 
     /// Returns the name of the procedure that an instruction is in, if any.
     pub(crate) fn procedure_at(&self, pc: u32) -> Option<&str> {
-        // Procedures are compiled first, so the number of a procedure is that of its body.
+        // Procedures are compiled first, so the number of a procedure is the number of its body.
         let body = self.bodies[pc as usize] as usize;
         self.program.procedures.get(body).map(|p| p.name.as_str())
     }

@@ -78,7 +78,7 @@ pub(crate) enum AfterAccess {
     /// The process ends here.
     End(u32),
     /// The end of a round of a `for`.
-    Next(u32, Next),
+    RoundEnd(u32, RoundEnd),
     /// Local work from this instruction on.
     More(u32),
 }
@@ -86,7 +86,7 @@ pub(crate) enum AfterAccess {
 /// The end of a round of a `for`. It increments the variable, and starts another round or leaves
 /// the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
+pub(crate) struct RoundEnd {
     /// The slots of the variable and of its exclusive upper bound.
     slots: [u16; 2],
     ty: Type,
@@ -100,22 +100,23 @@ pub(crate) struct Next {
 }
 
 /// The effect of the end of a round, for given values of the locals.
-pub(crate) struct Turn {
+pub(crate) struct RoundEffect {
     pub slot: u32,
     /// The new value of the loop variable.
     pub value: i64,
+    /// The instruction at which the process rests or ends.
     pub pc: u32,
     pub ends: bool,
 }
 
-impl Next {
+impl RoundEnd {
     /// Returns the effect for these locals, or `None` if the variable overflows.
     #[inline(always)]
-    pub fn advance(self, locals: &[i64]) -> Option<Turn> {
+    pub fn advance(self, locals: &[i64]) -> Option<RoundEffect> {
         let [slot, end] = self.slots;
         let value = numbers::add(self.ty, locals[slot as usize], 1).ok()?;
         let again = numbers::compare(Compare::Lt, self.unsigned, value, locals[end as usize]);
-        Some(Turn {
+        Some(RoundEffect {
             slot: u32::from(slot),
             value,
             pc: if again { self.again } else { self.after },
@@ -123,7 +124,8 @@ impl Next {
         })
     }
 
-    /// Returns the test of the loop, and which of its outcomes leads to this instruction, if any.
+    /// Returns the instruction of the loop's test and the outcome of the test that leads to `pc`;
+    /// `None` if neither outcome does.
     pub fn side_to(self, pc: u32) -> Option<(u32, bool)> {
         let sides = [(self.again, true), (self.after, false)];
         let (_, held) = sides.into_iter().find(|(to, _)| *to == pc)?;
@@ -223,8 +225,8 @@ fn then(ops: &[Op], at: u32) -> Option<AfterAccess> {
     Some(match *ops.get(at as usize..)? {
         [Op::Mark(_) | Op::Open(_), ..] => AfterAccess::Rest(at),
         [Op::End, ..] => AfterAccess::End(at),
-        [Op::Increment(slot, ty), Op::Jump(test), ..] => match next(ops, slot, ty, test) {
-            Some(next) => AfterAccess::Next(at, next),
+        [Op::Increment(slot, ty), Op::Jump(test), ..] => match round_end(ops, slot, ty, test) {
+            Some(round_end) => AfterAccess::RoundEnd(at, round_end),
             None => AfterAccess::More(at),
         },
         _ => AfterAccess::More(at),
@@ -232,7 +234,7 @@ fn then(ops: &[Op], at: u32) -> Option<AfterAccess> {
 }
 
 /// Returns the end of a round of the `for` whose test is at `test`.
-fn next(ops: &[Op], slot: u32, ty: Type, test: u32) -> Option<Next> {
+fn round_end(ops: &[Op], slot: u32, ty: Type, test: u32) -> Option<RoundEnd> {
     let Op::JumpUnlessLess {
         slots,
         unsigned,
@@ -244,7 +246,7 @@ fn next(ops: &[Op], slot: u32, ty: Type, test: u32) -> Option<Next> {
     let rests = |at: u32| matches!(ops[at as usize], Op::Mark(_) | Op::Open(_));
     let ends = ops[to as usize] == Op::End;
     let known = u32::from(slots[0]) == slot && rests(test + 1) && (ends || rests(to));
-    known.then_some(Next {
+    known.then_some(RoundEnd {
         slots,
         ty,
         unsigned,

@@ -110,7 +110,7 @@ fn next<'a>(
 ) -> impl Iterator<Item = usize> + 'a {
     let ends = matches!(code.ops[pc], Op::Mark(_) | Op::Open(_));
     let callers: &[usize] = match code.ops[pc] {
-        // Procedures are compiled first, so the index of a procedure is that of its body.
+        // Procedures are compiled first, so the index of a procedure is the index of its body.
         Op::Return => returns
             .get(code.bodies[pc] as usize)
             .map_or(&[], Vec::as_slice),

@@ -4,11 +4,12 @@
 //! instruction reaches its own access and the accesses that its successors reach. An access to an
 //! element counts as an access to the whole array. A call reaches the accesses of the procedure and
 //! of the code after the call; a spawn, those of the new process and of the code after the spawn. A
-//! `return` reaches nothing: for a process in a call, the users of [`Reach`] add what is reached
-//! from its return addresses.
+//! `return` reaches nothing: for a process in a call, the users of [`Reach`] add the accesses that
+//! are reached from the return addresses of the process.
 //!
-//! With separate ends, a send reaches the number of waiting messages, a receive the messages, and
-//! any other access to a channel both ends of it (docs/proofs/stubborn.md).
+//! If sends and receives access separate ends of a channel, a send reaches the number of waiting
+//! messages, a receive reaches the messages, and any other access to the channel reaches both
+//! (docs/proofs/stubborn.md).
 //!
 //! The result is computed on first use, because most searches never need it.
 
@@ -61,7 +62,7 @@ fn touches(op: Op) -> Option<Access> {
     Some(access)
 }
 
-/// Returns the accesses that an instruction reaches itself.
+/// Returns the accesses of an instruction itself, without those of its successors.
 fn own_accesses(code: &Code, pc: usize, separate: bool) -> SmallVec<[Access; 2]> {
     let mut accesses = SmallVec::new();
     let Some(access) = touches(code.ops[pc]) else {

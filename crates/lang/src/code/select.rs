@@ -62,7 +62,9 @@ impl Code {
     /// program does.
     pub(super) fn recompiled(&self, program: &hir::Program, counting: Counting) -> Self {
         let code = compile(program, &self.source);
-        let code = code.unwrap_or_else(|_| unreachable!("what was checked before is the same"));
+        let code = code.unwrap_or_else(|_| {
+            unreachable!("a variant of a checked program passes the same checks")
+        });
         Self {
             inputs: self.inputs.clone(),
             fairness: self.fairness,

@@ -7,7 +7,7 @@ use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, 
 use crate::Machine;
 use crate::code::{Code, Joins, Op};
 use crate::run::state::Registers;
-use crate::run::{InstrRange, Obstacle, Plain, peek};
+use crate::run::{InstrRange, Obstacle, PlainNumbers, peek};
 
 impl Machine {
     pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
@@ -21,8 +21,8 @@ impl Machine {
         };
         let child = match self.code.ops[pc as usize] {
             Op::Guard | Op::Lock(_) | Op::LockAt(_) => return Blocker::Claims,
-            // A step that may join may also have a condition before the `join`, so only this
-            // instruction says whether it waits for a process.
+            // A step with a `join` may wait for a condition before the `join` instead, so the
+            // instruction that blocks must itself be the `join`.
             Op::Join if joins => self.joined(process, pc),
             Op::JoinAll if joins => self.open_children(process).next(),
             _ => None,
@@ -30,7 +30,8 @@ impl Machine {
         child.map_or(Blocker::Anything, Blocker::Process)
     }
 
-    /// Returns the holder of the lock that the next step of a process waits for.
+    /// Returns the holder of the lock that the next step of a process waits for, or `Claims` if no
+    /// process holds it.
     fn holder(&self, process: ProcessId) -> Blocker {
         let mut claims = Claims::new();
         self.claims(process, &mut claims);
@@ -50,7 +51,7 @@ impl Machine {
             first: start,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
-        let handle = peek(&mut Plain, piece, cells, locals, &mut Vec::new())?.ok()?;
+        let handle = peek(&mut PlainNumbers, piece, cells, locals, &mut Vec::new())?.ok()?;
         Some(ProcessId(handle as u32))
     }
 

@@ -6,24 +6,26 @@ use std::convert::Infallible;
 use mazurka_core::{AccessKind, Outcome, ProcessId, ProcessPath};
 use rustc_hash::FxHashMap;
 
-use super::domain::{Domain, Halt, Obstacle, SelectedElement, Situation, StepInProgress, Values};
+use super::domain::{
+    Domain, Halt, InstrContext, Obstacle, SelectedElement, StepInProgress, Values,
+};
 use super::work::{InstrRange, peek};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::numbers;
 use crate::code::{Arith, Code, Compare, Op, Range};
 
-/// Is called before each instruction of a step, to make the label of the step. Explorers need no
-/// labels and use [`NoListener`].
+/// Collects data while a step runs, such as the parts of its label: the interpreter calls a
+/// listener before each instruction. Explorers need no labels and use [`NoListener`].
 pub(crate) trait Listener {
     /// Whether the interpreter calls the listener.
     const LISTENS: bool;
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>);
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>);
 }
 
 /// The data that a listener gets for an instruction of a run over numbers.
-pub(crate) type ConcreteSituation<'a> = Situation<'a, i64>;
+pub(crate) type ConcreteContext<'a> = InstrContext<'a, i64>;
 
 /// A listener that is never called.
 pub(crate) struct NoListener;
@@ -31,7 +33,7 @@ pub(crate) struct NoListener;
 impl Listener for NoListener {
     const LISTENS: bool = false;
 
-    fn on_instruction(&mut self, _: &Code, _: u32, _: ConcreteSituation<'_>) {}
+    fn on_instruction(&mut self, _: &Code, _: u32, _: ConcreteContext<'_>) {}
 }
 
 /// Returns the name of an input, such as `0.1#0` for the first input of process 0.1. The name
@@ -42,9 +44,9 @@ pub(crate) fn input_name(process: &ProcessPath, number: u32) -> String {
 }
 
 /// The operations on numbers. True is 1, false is 0; a `u64` beyond `i64` is negative.
-pub(crate) struct Plain;
+pub(crate) struct PlainNumbers;
 
-impl Values for Plain {
+impl Values for PlainNumbers {
     type Value = i64;
 
     #[inline(always)]
@@ -95,27 +97,27 @@ impl Values for Plain {
 
 /// The domain of numbers.
 pub(crate) struct Numbers<'a, L> {
-    pub plain: Plain,
+    pub plain: PlainNumbers,
     /// The types of all inputs read so far, by process and by the index of the input in the
     /// process.
-    pub asked: &'a mut FxHashMap<(ProcessId, u32), Type>,
+    pub inputs_read: &'a mut FxHashMap<(ProcessId, u32), Type>,
     pub listener: &'a mut L,
 }
 
 impl<L: Listener> Domain for Numbers<'_, L> {
-    type Values = Plain;
+    type Values = PlainNumbers;
     type Unknown = Infallible;
     type Extra = ();
 
     const LISTENS: bool = L::LISTENS;
 
     #[inline(always)]
-    fn values(&mut self) -> &mut Plain {
+    fn values(&mut self) -> &mut PlainNumbers {
         &mut self.plain
     }
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
-        self.listener.on_instruction(code, pc, situation);
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>) {
+        self.listener.on_instruction(code, pc, context);
     }
 
     #[inline(always)]
@@ -180,7 +182,7 @@ impl<L: Listener> Domain for Numbers<'_, L> {
         number: u32,
         ty: Type,
     ) -> i64 {
-        self.asked.insert((process, number), ty);
+        self.inputs_read.insert((process, number), ty);
         let given = code.inputs.get(&input_name(path, number));
         let given = given.copied().unwrap_or(0);
         match ty {
@@ -206,7 +208,8 @@ impl<L: Listener> Domain for Numbers<'_, L> {
     }
 }
 
-/// Chooses between known bounds: the given outcome, or the least value if no outcome is given.
+/// Returns the outcome of a `choose` with known bounds: the given outcome, or the least value if no
+/// outcome is given.
 pub(crate) fn choose(step: &StepInProgress<'_>, first: i64, end: i64) -> Result<Outcome, Halt> {
     if first >= end {
         return Err(Halt::Fault(Fault::NothingToChoose));
@@ -232,7 +235,7 @@ pub(crate) fn element(range: Range, index: i64) -> Result<u32, Fault> {
 /// Evaluates a property over cells.
 pub(crate) fn evaluate(snippet: &[Op], cells: &[i64]) -> Result<i64, Fault> {
     let piece = InstrRange::whole(snippet);
-    match peek(&mut Plain, piece, cells, &[], &mut Vec::new()) {
+    match peek(&mut PlainNumbers, piece, cells, &[], &mut Vec::new()) {
         Some(value) => value,
         None => unreachable!("a property only reads"),
     }

@@ -5,7 +5,7 @@
 use mazurka_core::{Mishap, MishapKind, ProcessId, ProcessTable};
 
 use super::cover::HELD;
-use super::domain::{Domain, Halt, Obstacle, Situation, StepInProgress, Value, Values};
+use super::domain::{Domain, Halt, InstrContext, Obstacle, StepInProgress, Value, Values};
 use super::work::{Work, pop};
 use crate::code::fault::{Fault, Site};
 use crate::code::{Code, Op};
@@ -32,13 +32,14 @@ pub(crate) enum Undo<V> {
         process: u32,
         inputs: u32,
     },
+    /// This process was created.
     Born(u32),
 }
 
 /// A step that has executed some of its instructions, at least the mark.
 pub(crate) struct Unfinished {
     pub registers: Registers,
-    /// Whether its mark is that of a guard.
+    /// Whether the step began at an [`Op::Open`], so that it swallows the next mark.
     pub open: bool,
     /// The reason why it has halted, if it has.
     pub halt: Option<Halt>,
@@ -48,8 +49,9 @@ pub(crate) struct Unfinished {
 /// follows.
 struct RestingPlace<V> {
     registers: Registers,
-    /// The length of the undo log.
+    /// The length of the undo log at this place.
     undo: usize,
+    /// The operand on the stack at this place, if there is one.
     operand: Option<V>,
 }
 
@@ -71,12 +73,12 @@ pub(crate) struct Cpu<'a, 's, D: Domain> {
 impl<'s, D: Domain> Cpu<'_, 's, D> {
     /// Runs a new process to its first mark.
     pub fn start(&mut self, process: ProcessId) -> Result<(), Obstacle> {
-        let whole_start = Unfinished {
+        let at_start = Unfinished {
             registers: self.processes[process.index()].registers,
             open: false,
             halt: None,
         };
-        self.finish(process, whole_start)
+        self.finish(process, at_start)
     }
 
     /// Makes the step of a process that rests at a mark.
@@ -273,8 +275,8 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         }
     }
 
-    /// Records this place if the process may rest here. After a write to a cell of an invariant it
-    /// may not, because invariants are checked after the whole step.
+    /// Records this place if the process may rest here. The process may not rest after a write to a
+    /// cell of an invariant, because invariants are checked after the whole step.
     fn record_resting_place(
         &mut self,
         r: &Registers,
@@ -314,14 +316,14 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
 
     fn listen(&mut self, process: ProcessId, r: &Registers, open: bool, merged: bool) {
         let stack = &self.processes[process.index()].stack;
-        let situation = Situation {
+        let context = InstrContext {
             operands: self.operands,
             locals: &stack[r.frame as usize..r.top as usize],
             cells: self.cells,
             open,
             merged,
         };
-        self.domain.on_instruction(self.code, r.pc, situation);
+        self.domain.on_instruction(self.code, r.pc, context);
     }
 
     fn work(&mut self, process: ProcessId, r: &Registers, swallows: bool) -> Work<'_, 's, D> {

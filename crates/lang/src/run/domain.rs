@@ -186,7 +186,7 @@ pub(crate) trait Values {
 
     fn constant(&mut self, value: i64) -> Self::Value;
 
-    /// Returns the number that a value is, unless it is unknown.
+    /// Returns a value as a number; `None` if it is unknown.
     fn known(&self, value: Self::Value) -> Option<i64>;
 
     fn not(&mut self, a: Self::Value) -> Self::Value;
@@ -284,7 +284,7 @@ pub(crate) trait Domain {
     }
 
     /// Called before each instruction, if the domain listens.
-    fn on_instruction(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}
+    fn on_instruction(&mut self, _code: &Code, _pc: u32, _: InstrContext<'_, Value<Self>>) {}
 
     /// Ensures that the divisor is not 0, if the operation divides.
     fn admit(
@@ -375,8 +375,8 @@ pub(crate) trait Domain {
     }
 
     /// Decides whether an invariant, given by its index, holds for these cells. If a condition is
-    /// given too, the step has written a variable of the invariant only if the condition holds;
-    /// otherwise the invariant counts as holding.
+    /// given too, the step has written a variable of the invariant only if the condition holds; if
+    /// the condition is false, the invariant counts as holding.
     fn invariant(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -388,7 +388,7 @@ pub(crate) trait Domain {
 
 /// The data that a listener gets for an instruction: the operands, the current frame, the cells,
 /// and whether the step swallows marks.
-pub(crate) struct Situation<'a, V> {
+pub(crate) struct InstrContext<'a, V> {
     pub operands: &'a [V],
     pub locals: &'a [V],
     pub cells: &'a [V],

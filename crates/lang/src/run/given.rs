@@ -80,7 +80,8 @@ impl Code {
 }
 
 impl Machine {
-    /// Returns the given initial values.
+    /// Returns the cells of variables without an initial value in the file: their names, and their
+    /// values in this run.
     pub(crate) fn initial_inputs(&self) -> impl Iterator<Item = Binding> {
         self.code.unknown_cells().map(|cell| Binding {
             name: self.code.cell_name(cell),
@@ -105,9 +106,11 @@ impl Machine {
             fits(name, *value, code.cell_type(cell))?;
         }
         for (name, value) in given {
-            let mut asked = self.asked.iter();
+            let mut inputs_read = self.inputs_read.iter();
             let named = |process, number| input_name(self.table.path(process), number) == *name;
-            if let Some((_, &ty)) = asked.find(|&(&(process, number), _)| named(process, number)) {
+            if let Some((_, &ty)) =
+                inputs_read.find(|&(&(process, number), _)| named(process, number))
+            {
                 fits(name, *value, ty)?;
             }
         }

@@ -7,8 +7,9 @@
 //! the same history.
 //!
 //! If an operation of the specification fails in a state, or its `assume` is false, no order may
-//! have the operation in this state. If its evaluation reaches a bound, the effect of the operation
-//! is unknown. The answer is then unknown too, unless some other order explains the history.
+//! execute the operation in this state. If its evaluation reaches a bound, the effect of the
+//! operation is unknown. The answer is then unknown too, unless some other order explains the
+//! history.
 
 use std::cell::RefCell;
 
@@ -20,8 +21,8 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// Limit on the integers in the stored histories with an answer, and also on those in the known
-/// states when the decision of a new history begins.
+/// Limit on the number of integers in the stored histories. It also limits the number of integers
+/// in the known states when the decision of a new history begins.
 const MOST_NUMBERS: usize = 1 << 21;
 
 /// The effect of a call in a state of the specification.
@@ -29,6 +30,7 @@ const MOST_NUMBERS: usize = 1 << 21;
 enum CallEffect {
     /// The call leads to this state (its index in [`States::known`]) and returns this value.
     Returns(u32, i64),
+    /// The call fails, waits, or its `assume` is false.
     Impossible,
     /// The effect is unknown, because the evaluation reached this bound.
     Lost(MishapKind),
@@ -38,7 +40,8 @@ enum CallEffect {
 #[derive(Clone, Debug)]
 struct States {
     machine: Machine,
-    /// The machine's state before its step. Its cells are replaced by those of a known state.
+    /// The machine's state before its step. Each evaluation first replaces the cells of this state
+    /// by the cells of a known state.
     start: State,
     /// The cells of each known state.
     known: Vec<Vec<i64>>,
@@ -77,8 +80,8 @@ impl Judge {
         }
     }
 
-    /// Decides whether a history is linearizable. The error is a failure if it is not, or the bound
-    /// that was reached if that is unknown.
+    /// Decides whether a history is linearizable. The error is a failure if the history is not
+    /// linearizable, and the bound that was reached if the answer is unknown.
     pub fn judge(&mut self, linear: &Linear, cells: &[i64]) -> Result<(), MishapKind> {
         let key = &cells[linear.cells.clone()];
         if let Some(&known) = self.judged.get(key) {
@@ -92,7 +95,8 @@ impl Judge {
                     *state = next;
                     Some(result)
                 }
-                // A call without a return need not have taken effect.
+                // The call cannot come next in the order. If it has not returned, the order need
+                // not contain it.
                 CallEffect::Impossible | CallEffect::Lost(_) => None,
             }
         });

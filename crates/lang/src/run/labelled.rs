@@ -2,7 +2,7 @@
 //!
 //! This is concolic execution as in section 4 of the guarded-command paper, which produces a label
 //! for each step. A listener records the path while the step runs, so a machine without labels is
-//! as fast as before.
+//! not slower.
 
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Labelled, Mishap, Patience, ProcessId,
@@ -13,7 +13,7 @@ use crate::check::hir::{Expr, ExprKind, Place};
 use crate::code::numbers;
 use crate::code::{Action, Code, LabelPart, Op, Range};
 use crate::run::machine::Machine;
-use crate::run::{ConcreteSituation, Listener};
+use crate::run::{ConcreteContext, Listener};
 use crate::tell::pretty::Scope;
 
 /// A [`Machine`] whose steps have labels.
@@ -77,26 +77,31 @@ impl LabelledMachine {
 /// The data that the listener collected from a step.
 #[derive(Clone, Debug)]
 struct Trail {
+    /// The fingerprint of the conditions with their results, then of the places where the
+    /// processes rest.
     path: Fingerprint,
+    /// Whether the step evaluated the condition of a branch.
     branches: bool,
+    /// The variables that the label names, if `names` is set.
     named: Claims,
+    /// Whether to record `named`.
     names: bool,
 }
 
 impl Listener for Trail {
     const LISTENS: bool = true;
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>) {
         let held = match code.ops[pc as usize] {
             Op::JumpIfFalse(_) if code.branches.contains(&pc) => {
-                Some(situation.operands.last() != Some(&0))
+                Some(context.operands.last() != Some(&0))
             }
             Op::JumpUnlessLess {
                 slots: [a, b],
                 unsigned,
                 ..
             } => {
-                let (a, b) = (situation.locals[a as usize], situation.locals[b as usize]);
+                let (a, b) = (context.locals[a as usize], context.locals[b as usize]);
                 let less = crate::code::Compare::Lt;
                 Some(numbers::compare(less, unsigned, a, b))
             }
@@ -113,7 +118,7 @@ impl Listener for Trail {
             let scope = Scope {
                 code,
                 layout: &code.layouts[code.bodies[pc as usize] as usize],
-                locals: situation.locals,
+                locals: context.locals,
             };
             let mut name = |expr: &Expr| add_variables(&mut self.named, &scope, expr);
             each_expr(note, &mut name);

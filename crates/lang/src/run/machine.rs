@@ -9,8 +9,8 @@ macro_rules! cpu {
         Cpu {
             code: &$machine.code,
             domain: &mut Numbers {
-                plain: Plain,
-                asked: &mut $machine.asked,
+                plain: PlainNumbers,
+                inputs_read: &mut $machine.inputs_read,
                 listener: $listener,
             },
             step: $step,
@@ -52,8 +52,8 @@ use crate::code::{Code, Op, Waits};
 use crate::run::judge::Judge;
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
-    Cpu, Fuel, InstrRange, Listener, Log, NoListener, Numbers, Obstacle, Plain, Reached, Recorder,
-    StepInProgress, Undo, Unfinished, Work, evaluate, peek,
+    Cpu, Fuel, InstrRange, Listener, Log, NoListener, Numbers, Obstacle, PlainNumbers, Reached,
+    Recorder, StepInProgress, Undo, Unfinished, Work, evaluate, peek,
 };
 use claims::claims_of;
 pub use weak::NotWeak;
@@ -83,9 +83,9 @@ enum Changed {
 
 /// The part of a step that was made quickly.
 enum QuickStepResult {
-    /// All of it; its event is at this position.
+    /// The whole step. Its event is at this position of the run.
     Whole(usize),
-    /// Everything before this instruction.
+    /// The part before this instruction.
     Until(u32),
 }
 
@@ -119,12 +119,16 @@ pub struct Machine {
     pub(crate) code: Arc<Code>,
     pub(crate) state: State,
     pub(crate) table: ProcessTable,
-    /// The events of the run; those beyond `taken` are kept to reuse the allocation.
+    /// The events of the run. Events beyond the length of `taken` belong to steps that were taken
+    /// back; they are kept to reuse their memory.
     run: Vec<Event>,
+    /// For each step of the run, the data to take it back.
     taken: Vec<StepUndo>,
     undo: Vec<Undo<i64>>,
     operands: Vec<i64>,
+    /// The invariants over cells that the current step has written.
     dirty: Vec<u32>,
+    /// The mishaps of the initial state.
     initial: Vec<Mishap>,
     /// The text that each process prints before its first step, if the program prints.
     pub(crate) printed_at_start: Vec<Vec<String>>,
@@ -133,7 +137,7 @@ pub struct Machine {
     max_local: u64,
     patience: Patience,
     /// The types of all inputs read so far.
-    pub(crate) asked: FxHashMap<(ProcessId, u32), Type>,
+    pub(crate) inputs_read: FxHashMap<(ProcessId, u32), Type>,
     scratch: RefCell<Vec<i64>>,
     trial: TrialMachine,
     /// Records the instructions that steps pass, if the search needs coverage.
@@ -162,8 +166,8 @@ impl Machine {
 
     /// Makes a machine in the initial state for a search that waits only for a limited time. Longer
     /// local work before a first step is broken off, which is a mishap of the initial state
-    /// ([`Execution::break_off_long_steps`] does this for steps). `reached` records what processes
-    /// pass.
+    /// ([`Execution::break_off_long_steps`] does this for steps). `reached` records the
+    /// instructions that processes pass.
     pub fn until(
         code: Arc<Code>,
         max_local: u64,
@@ -206,7 +210,7 @@ impl Machine {
             unfinished: 0,
             max_local,
             patience: Patience::default(),
-            asked: FxHashMap::default(),
+            inputs_read: FxHashMap::default(),
             scratch: RefCell::default(),
             trial: TrialMachine::default(),
             recorder: None,
@@ -304,8 +308,8 @@ impl Machine {
             let work = Work {
                 code,
                 domain: &mut Numbers {
-                    plain: Plain,
-                    asked: &mut self.asked,
+                    plain: PlainNumbers,
+                    inputs_read: &mut self.inputs_read,
                     listener: &mut NoListener,
                 },
                 step: &mut step,
@@ -405,7 +409,7 @@ impl Machine {
             AfterAccess::Rest(pc) => (pc, false),
             AfterAccess::End(pc) => (pc, true),
             AfterAccess::More(pc) => return Some(QuickStepResult::Until(pc)),
-            AfterAccess::Next(pc, next) => match next.advance(&stack[frame..]) {
+            AfterAccess::RoundEnd(pc, round) => match round.advance(&stack[frame..]) {
                 Some(turn) if self.max_local > 0 => {
                     let slot = &mut stack[frame + turn.slot as usize];
                     self.undo.push(Undo::Slot {
@@ -440,7 +444,7 @@ impl Machine {
         let mut step = StepInProgress {
             event: &mut self.run[depth],
             outcomes,
-            // Not a copy, which would cause a store-forwarding stall.
+            // A new value, because a copy of `fuel` would cause a store-forwarding stall.
             fuel: Fuel::new(fuel.left()),
             patience: &self.patience,
             log: Log::new(self.taken[depth].undo),
@@ -553,7 +557,8 @@ impl Machine {
         }
         let obstacle = trial.step_with(process, &[], &mut NoListener).err();
         if trial.table.len() != self.table.len() {
-            // The trial has numbered new processes. This machine may number others first.
+            // The trial has numbered new processes, but this machine may number other processes
+            // first.
             *place = None;
         }
         obstacle
@@ -587,7 +592,7 @@ impl Machine {
             first: start,
         };
         let (cells, locals) = (&self.state.cells, self.locals(process));
-        let operand = peek(&mut Plain, piece, cells, locals, operands);
+        let operand = peek(&mut PlainNumbers, piece, cells, locals, operands);
         let ended = |p: ProcessId| {
             let life = self
                 .state

@@ -31,7 +31,8 @@ pub(crate) mod symbolic;
 mod work;
 
 pub(crate) use concrete::{
-    ConcreteSituation, Listener, NoListener, Numbers, Plain, choose, element, evaluate, input_name,
+    ConcreteContext, Listener, NoListener, Numbers, PlainNumbers, choose, element, evaluate,
+    input_name,
 };
 pub use cover::Reached;
 pub(crate) use cover::{FAILED, HELD, Recorder};

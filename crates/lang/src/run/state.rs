@@ -154,8 +154,9 @@ impl Process<i64, ()> {
     }
 }
 
-/// Whether the process lives. If it does: its program point, its frame, how many children it has
-/// started, how many inputs it has read, and its locals.
+/// Whether a process is alive or how it ended. For a live process also its instruction, the start
+/// of its frame, the number of children it has started, the number of inputs it has read, and its
+/// stack.
 type ProcessKey<'a> = (Life, Option<(u32, u32, u32, u32, &'a [i64])>);
 
 /// A state of a program. Two states are equal if they agree in everything that can matter later.

@@ -49,8 +49,8 @@ fn unbalanced() -> ! {
 
 impl<D: Domain> Work<'_, '_, D> {
     /// Runs computing instructions up to the next instruction of another kind, or a single one if
-    /// the domain pauses. Returns whether to call it again. This is the hot loop of the
-    /// interpreter.
+    /// the domain pauses. Returns whether to call this function again: if not, the next instruction
+    /// is of another kind. This is the hot loop of the interpreter.
     #[inline(always)]
     pub fn run(mut self, pc: &mut u32) -> Result<bool, Halt> {
         let ops = &self.code.ops[..];
@@ -280,7 +280,8 @@ impl<D: Domain> Work<'_, '_, D> {
         Ok(())
     }
 
-    /// Checks the clock at intervals while it handles the elements of a large array.
+    /// Checks the clock if `at`, the index of an element, is a multiple of
+    /// [`ELEMENTS_BETWEEN_CLOCK_CHECKS`].
     fn check_clock_at_intervals(&self, at: u32) -> Result<(), Halt> {
         if at.is_multiple_of(ELEMENTS_BETWEEN_CLOCK_CHECKS) {
             Ok(self.step.check_clock()?)

@@ -1,7 +1,7 @@
-//! Pairs the brackets before parsing. The pass inserts missing closing brackets and drops those
-//! without a partner, each with one diagnostic. So the parser sees only balanced tokens: it can
-//! skip a whole group, and never reports a bracket again. Indentation helps to find the place where
-//! a bracket is missing.
+//! Pairs the brackets before parsing. The pass inserts missing closing brackets and drops closing
+//! brackets that no bracket opens, each with one diagnostic. So the parser sees only balanced
+//! tokens: it can skip a whole group, and never reports a bracket. Indentation helps to find the
+//! place where a bracket is missing.
 
 use super::token::{Token, TokenKind};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -72,8 +72,8 @@ struct Pass<'t, 'd> {
     inserted: Vec<(usize, TokenKind)>,
     dropped: Vec<usize>,
     /// The tokens of a pair of braces whose lines have different indentations. Usually the closing
-    /// brace of the inner block is missing, so that its opening brace was paired with that of an
-    /// enclosing block.
+    /// brace of the inner block is missing, so that its opening brace was paired with the closing
+    /// brace of an enclosing block.
     suspect: Option<(usize, usize)>,
     /// The token at which an unclosed bracket was last reported.
     reported_at: Option<usize>,

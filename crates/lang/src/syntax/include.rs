@@ -62,6 +62,7 @@ struct Expansion<'r> {
     read: &'r mut dyn FnMut(&str) -> Result<String, String>,
     /// The files whose text is being inserted. Each is included by the file before it.
     open: Vec<String>,
+    /// The files that were included so far.
     known: Vec<String>,
     text: String,
 }
@@ -73,14 +74,14 @@ struct Include<'s> {
     span: Span,
     /// The end of its line.
     line_end: usize,
-    /// Whether its line contains nothing else but a comment.
+    /// Whether its line contains nothing else, except for a comment.
     alone: bool,
 }
 
 impl Expansion<'_> {
     fn file(&mut self, name: &str, source: &str) {
-        // Marks in the text of a file would be mistaken for ours, so they become a character that
-        // the lexer refuses.
+        // A mark in the text of a file would be mistaken for a mark of the expansion, so it becomes
+        // a character that the lexer refuses.
         let source = source.replace(MARK, "\u{1f}");
         let mut at = 0;
         for include in includes(&source) {
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_included_once_and_its_mistakes_are_told_there() {
+    fn a_file_is_included_once_and_its_mistakes_are_reported_there() {
         let text = expand(
             "include \"a.maz\"\ninclude \"b.maz\"\nprocess { x := y }",
             &mut |name| {

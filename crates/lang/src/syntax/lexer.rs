@@ -408,8 +408,8 @@ fn opens_name(text: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !known
 }
 
-/// Whether the `?` before this text is that of `a ? b : c`, as in C, and not that of a receive `c ?
-/// x`.
+/// Whether the `?` before this text belongs to a conditional `a ? b : c`, as in C, and not to a
+/// receive `c ? x`.
 fn is_conditional(rest: &str) -> bool {
     let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
     // After `c ? x |>` the alternative of a `select` continues.

@@ -32,8 +32,8 @@ pub struct Outline {
     pub callables: Vec<String>,
     /// The number of items of the file.
     pub items: usize,
-    /// Where the names of the first and the last variable or lock declared before the first body
-    /// begin, in bytes. `None` if there are no such declarations.
+    /// The positions in bytes of two names: of the first and of the last variable or lock that is
+    /// declared before the first body. `None` if there are no such declarations.
     pub variable_places: Option<(usize, usize)>,
 }
 

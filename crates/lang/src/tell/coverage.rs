@@ -21,21 +21,23 @@ impl Code {
     /// Returns the number of reached statements and the reached sides of branches. A statement that
     /// was compiled several times, for several processes, counts once.
     pub fn coverage(&self, reached: &Reached) -> Coverage {
-        let map = Map::new(self, reached);
+        let parts = ReachedParts::new(self, reached);
         let mut statements = FxHashSet::default();
         let mut visit = |stmt: &Stmt| {
-            if map.all.touches(stmt.span) {
+            if parts.all.touches(stmt.span) {
                 statements.insert(stmt.span);
             }
         };
         for stmt in self.all_bodies() {
             stmt.walk(&mut visit);
         }
-        let met = statements.iter().filter(|span| map.met.touches(**span));
+        let reached_ones = statements
+            .iter()
+            .filter(|span| parts.reached.touches(**span));
         Coverage {
             statements: statements.len() as u64,
-            reached: met.count() as u64,
-            branches: map.branches(),
+            reached: reached_ones.count() as u64,
+            branches: parts.branches(),
         }
     }
 
@@ -43,7 +45,7 @@ impl Code {
     /// has the same value. The warnings are valid only after an exhaustive search.
     pub fn vacuous(&self, reached: &Reached) -> Vec<Diagnostic> {
         let mut report = Vacuity {
-            map: Map::new(self, reached),
+            parts: ReachedParts::new(self, reached),
             warnings: Vec::new(),
         };
         for process in &self.program.processes {
@@ -52,7 +54,7 @@ impl Code {
         for procedure in &self.program.procedures {
             // If the procedure is never called, another warning says so, at the call or at the
             // procedure.
-            let entered = !report.map.misses_all(&procedure.body);
+            let entered = !report.parts.misses_all(&procedure.body);
             report.sequence_if(entered, &procedure.body);
         }
         finish(report.warnings)
@@ -145,7 +147,7 @@ struct ConditionOutcomes {
     /// Whether the condition belongs to a branch, so that the process continues on either side.
     branches: bool,
     /// Whether some run evaluates the condition.
-    met: bool,
+    evaluated: bool,
     /// Whether the condition was true in some evaluation.
     held: bool,
     /// Whether the condition was false in some evaluation.
@@ -153,39 +155,39 @@ struct ConditionOutcomes {
 }
 
 /// The reached parts of a program, by place in the text.
-struct Map<'a> {
+struct ReachedParts<'a> {
     code: &'a Code,
     /// The places that have instructions.
     all: Places,
     /// The places whose instructions were reached.
-    met: Places,
+    reached: Places,
     conditions: FxHashMap<Span, ConditionOutcomes>,
 }
 
-impl<'a> Map<'a> {
+impl<'a> ReachedParts<'a> {
     fn new(code: &'a Code, reached: &Reached) -> Self {
         let met = code.reached_instructions(reached);
-        let mut map = Self {
+        let mut parts = Self {
             code,
             all: Places::default(),
-            met: Places::default(),
+            reached: Places::default(),
             conditions: FxHashMap::default(),
         };
         for (pc, &span) in code.spans.iter().enumerate() {
-            map.all.add(span);
+            parts.all.add(span);
             if met[pc] {
-                map.met.add(span);
+                parts.reached.add(span);
             }
         }
         for (&pc, &span) in &code.tests {
             let op = code.ops[pc as usize];
-            let outcomes = map.conditions.entry(span).or_default();
+            let outcomes = parts.conditions.entry(span).or_default();
             outcomes.branches |= matches!(op, Op::JumpIfFalse(_) | Op::JumpUnlessLess { .. });
-            outcomes.met |= met[pc as usize];
+            outcomes.evaluated |= met[pc as usize];
             outcomes.held |= reached.has(pc, HELD);
             outcomes.failed |= reached.has(pc, FAILED);
         }
-        map
+        parts
     }
 
     fn outcomes(&self, span: Span) -> ConditionOutcomes {
@@ -204,13 +206,13 @@ impl<'a> Map<'a> {
 
     /// Whether a statement has instructions, but none of them was reached.
     fn misses(&self, stmt: &Stmt) -> bool {
-        self.all.touches(stmt.span) && !self.met.touches(stmt.span)
+        self.all.touches(stmt.span) && !self.reached.touches(stmt.span)
     }
 
     /// Whether statements have instructions, but none of them was reached.
     fn misses_all(&self, stmts: &[Stmt]) -> bool {
         let any = stmts.iter().any(|stmt| self.all.touches(stmt.span));
-        any && !stmts.iter().any(|stmt| self.met.touches(stmt.span))
+        any && !stmts.iter().any(|stmt| self.reached.touches(stmt.span))
     }
 
     /// Returns a place up to the end of its first line.
@@ -243,7 +245,7 @@ impl<'a> Map<'a> {
 
 /// Finds the parts of a program that are never reached, and warns about them.
 struct Vacuity<'a> {
-    map: Map<'a>,
+    parts: ReachedParts<'a>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -251,9 +253,10 @@ struct Vacuity<'a> {
 const MAX_QUOTED: usize = 60;
 
 impl Vacuity<'_> {
-    /// Handles a sequence of statements. If a statement is not reached, neither are those after it.
+    /// Handles a sequence of statements. If a statement is not reached, the statements after it are
+    /// not reached either.
     fn sequence(&mut self, stmts: &[Stmt]) {
-        let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
+        let missed = stmts.iter().position(|stmt| self.parts.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
         met.iter().for_each(|stmt| self.stmt(stmt));
         // An operation without a `return` returns at its end, and the place of this return is the
@@ -265,7 +268,7 @@ impl Vacuity<'_> {
             && !matches!(first.kind, StmtKind::Assert(..))
         {
             let message = "this statement is never reached";
-            let warning = Diagnostic::new("W0201", self.map.first_line(first.span), message)
+            let warning = Diagnostic::new("W0201", self.parts.first_line(first.span), message)
                 .label("no execution reaches it")
                 .help("remove it, or check what comes before it");
             self.warnings.push(warning);
@@ -273,7 +276,8 @@ impl Vacuity<'_> {
         self.assertions(missed);
     }
 
-    /// Handles a body like `sequence`, if it is entered. If it is not, another warning says so.
+    /// Handles a body like `sequence`, if it is entered. Otherwise another warning says that it is
+    /// not entered, so this function warns only about the assertions in it.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
         if entered {
             self.sequence(stmts)
@@ -285,10 +289,10 @@ impl Vacuity<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         // The user did not write the conditions of a lowered statement, so there are no warnings
         // about them.
-        let lowered = self.map.is_lowered(stmt);
+        let lowered = self.parts.is_lowered(stmt);
         match &stmt.kind {
-            StmtKind::If(test, then, other) if self.map.is_alternative(test) => {
-                let outcomes = self.map.outcomes(test.span);
+            StmtKind::If(test, then, other) if self.parts.is_alternative(test) => {
+                let outcomes = self.parts.outcomes(test.span);
                 if stmt.span == test.span && !outcomes.held {
                     let what = self.quoted("this alternative", test.span);
                     let message = format!("{what} is never taken");
@@ -301,7 +305,7 @@ impl Vacuity<'_> {
                 self.sequence(other);
             }
             StmtKind::Atomic(body) if lowered => {
-                let is_choice = |stmt: &&Stmt| matches!(&stmt.kind, StmtKind::If(test, ..) if self.map.is_alternative(test));
+                let is_choice = |stmt: &&Stmt| matches!(&stmt.kind, StmtKind::If(test, ..) if self.parts.is_alternative(test));
                 let choices: Vec<&Stmt> = body.iter().filter(is_choice).collect();
                 choices.into_iter().for_each(|stmt| self.stmt(stmt));
             }
@@ -321,29 +325,29 @@ impl Vacuity<'_> {
                 self.looped(from.span.to(to.span), constant, body);
             }
             StmtKind::Guard(test, body) => {
-                let outcomes = self.map.outcomes(test.span);
+                let outcomes = self.parts.outcomes(test.span);
                 // A step that waits leaves no records. So if the guard was reached and never held,
                 // its evaluation has failed, for example because an index is out of bounds.
-                if !outcomes.met {
+                if !outcomes.evaluated {
                     let what = self.quoted("this guard", test.span);
                     self.never_taken(test.span, format!("{what} never opens"));
                 }
                 self.sequence_if(outcomes.held, from_ref(body));
             }
             StmtKind::Assume(test) => {
-                let outcomes = self.map.outcomes(test.span);
-                if outcomes.met && !outcomes.held {
+                let outcomes = self.parts.outcomes(test.span);
+                if outcomes.evaluated && !outcomes.held {
                     let message = "this assumption discards every execution that reaches this";
                     let warning = Diagnostic::new("W0206", stmt.span, message)
                         .label("never true")
-                        .help("what is verified after it means nothing: weaken the assumption");
+                        .help("nothing is verified after it: weaken the assumption");
                     self.warnings.push(warning);
                 }
             }
             StmtKind::Atomic(body) => {
-                let missed = self.map.misses_all(body);
+                let missed = self.parts.misses_all(body);
                 if missed {
-                    let span = self.map.first_line(stmt.span);
+                    let span = self.parts.first_line(stmt.span);
                     self.never_taken(span, "this atomic block never takes place".to_owned());
                 }
                 self.sequence_if(!missed, body);
@@ -360,16 +364,17 @@ impl Vacuity<'_> {
         self.warnings.push(warning);
     }
 
-    /// Handles a condition with two sides. There is no warning about a side that should not be
-    /// taken, because it reports an error, nor about a constant condition, which is deliberate.
+    /// Handles a condition with two sides. There is no warning about a side that reports an error,
+    /// because no run should take it. There is no warning about a constant condition either,
+    /// because the author wrote it on purpose.
     fn branch(&mut self, test: &Expr, then: &[Stmt], other: &[Stmt]) {
-        let outcomes = self.map.outcomes(test.span);
+        let outcomes = self.parts.outcomes(test.span);
         let warning = match (outcomes.held, outcomes.failed) {
             _ if is_constant(test) => None,
             (false, true) if !is_alarm(then) => {
                 let message = format!("{} never holds", self.quoted("this condition", test.span));
                 let warning = Diagnostic::new("W0202", test.span, message);
-                Some(warning.label("what it guards is never reached"))
+                Some(warning.label("the statements that it guards are never reached"))
             }
             (true, false) if !is_alarm(other) => {
                 let message = format!("{} always holds", self.quoted("this condition", test.span));
@@ -386,7 +391,7 @@ impl Vacuity<'_> {
     }
 
     fn looped(&mut self, condition: Span, constant: bool, body: &[Stmt]) {
-        let outcomes = self.map.outcomes(condition);
+        let outcomes = self.parts.outcomes(condition);
         if outcomes.failed && !outcomes.held && !constant && !is_alarm(body) {
             let message = "this loop never runs its body";
             let warning = Diagnostic::new("W0202", condition, message)
@@ -401,10 +406,10 @@ impl Vacuity<'_> {
     fn assertions(&mut self, missed: &[Stmt]) {
         let mut visit = |stmt: &Stmt| {
             let is_assertion = matches!(&stmt.kind, StmtKind::Assert(test, _) if !is_false(test))
-                && !self.map.is_lowered(stmt);
-            if is_assertion && self.map.misses(stmt) {
+                && !self.parts.is_lowered(stmt);
+            if is_assertion && self.parts.misses(stmt) {
                 let message = "this assertion is never reached";
-                let span = self.map.first_line(stmt.span);
+                let span = self.parts.first_line(stmt.span);
                 let warning = Diagnostic::new("W0205", span, message)
                     .label("no execution evaluates it")
                     .help("it says nothing about the program: check what comes before it");
@@ -416,7 +421,7 @@ impl Vacuity<'_> {
 
     /// Returns the text of a condition, or `words` if the text is long.
     fn quoted(&self, words: &str, span: Span) -> String {
-        let text = span.text(&self.map.code.source);
+        let text = span.text(&self.parts.code.source);
         if text.len() > MAX_QUOTED || text.contains('\n') {
             words.to_owned()
         } else {
@@ -450,7 +455,7 @@ mod tests {
     use mazurka_core::{Execution, ProcessId, Status};
 
     use super::*;
-    use crate::run::{ConcreteSituation, Listener};
+    use crate::run::{ConcreteContext, Listener};
     use crate::{Machine, compile, load};
 
     /// A listener that records every instruction, which is slow.
@@ -460,20 +465,20 @@ mod tests {
     impl Listener for Instructions {
         const LISTENS: bool = true;
 
-        fn on_instruction(&mut self, _: &Code, pc: u32, _: ConcreteSituation<'_>) {
+        fn on_instruction(&mut self, _: &Code, pc: u32, _: ConcreteContext<'_>) {
             self.0.insert(pc);
         }
     }
 
     /// Makes all runs with two machines: one that records coverage, and one with the listener.
-    fn explore(recording: &mut Machine, situation: &mut Machine, all: &mut Instructions) {
-        let depth = situation.events().len();
-        for process in situation.processes().in_order().to_vec() {
-            if situation.status(process) == Status::Ready {
-                assert!(situation.step_with(process, &[], all).is_ok());
+    fn explore(recording: &mut Machine, listening: &mut Machine, all: &mut Instructions) {
+        let depth = listening.events().len();
+        for process in listening.processes().in_order().to_vec() {
+            if listening.status(process) == Status::Ready {
+                assert!(listening.step_with(process, &[], all).is_ok());
                 assert!(recording.step(process, &[]).is_ok());
-                explore(recording, situation, all);
-                situation.back_to(depth);
+                explore(recording, listening, all);
+                listening.back_to(depth);
                 recording.back_to(depth);
             }
         }
@@ -507,16 +512,16 @@ mod tests {
                 Default::default(),
                 Some(reached.clone()),
             );
-            let mut situation = Machine::new(code.clone(), local);
+            let mut listening = Machine::new(code.clone(), local);
             let mut all = Instructions::default();
             let entries = 0..code.processes.len() as u32;
             all.0
                 .extend(entries.map(|p| recording.place(ProcessId(p)) as u32));
-            explore(&mut recording, &mut situation, &mut all);
+            explore(&mut recording, &mut listening, &mut all);
             let met = code.reached_instructions(&reached);
             for (pc, &met) in met.iter().enumerate() {
-                let situation = all.0.contains(&(pc as u32));
-                assert_eq!(met, situation, "{pc}: {:?} of {source}", code.ops[pc]);
+                let expected = all.0.contains(&(pc as u32));
+                assert_eq!(met, expected, "{pc}: {:?} of {source}", code.ops[pc]);
             }
         }
     }

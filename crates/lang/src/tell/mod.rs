@@ -1,5 +1,5 @@
-//! What users and editors see of a program: descriptions of runs, coverage, and properties that are
-//! stated outside the program.
+//! Descriptions of programs for users and editors: runs in words, coverage, the places where steps
+//! begin, and properties that are stated outside the program.
 
 mod coverage;
 mod history;

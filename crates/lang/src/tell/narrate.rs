@@ -53,7 +53,8 @@ impl Code {
         layout.names[at].ty
     }
 
-    /// Returns the process that holds an object, if the value of this cell names one.
+    /// Returns the index of the process that holds an object, if the value of this cell says so.
+    /// The cell belongs to a variable of the object.
     pub(super) fn holder(&self, cell: u32, value: i64) -> Option<u32> {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
@@ -106,7 +107,8 @@ impl Code {
             return None;
         };
         let step = &self.steps[step as usize];
-        // The text of an update is that of its whole statement, with the destination of the result.
+        // The text of an update is the text of its whole statement, with the destination of the
+        // result.
         let words = self.words(step.span);
         let is_operation = self.program.lowered.contains(&step.span)
             || matches!(self.ops[mark as usize], Op::Mark(_))
@@ -139,8 +141,8 @@ impl Code {
     }
 
     /// Explains a mishap like `explain`; `show` makes the messages of `assert` and `error`. `cells`
-    /// are the values after the mishap, if they are numbers: they tell whether a property is false
-    /// or has no value.
+    /// are the values after the mishap; `None` if they are terms. They decide whether the message
+    /// says that a property is false or that it has no value.
     fn explain_with(
         &self,
         mishap: &Mishap,
@@ -205,7 +207,7 @@ impl Code {
                     (Fault::MessageLimit, _) => format!("too many messages for `{text}`"),
                     (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
                     (Fault::BrokenOff, _) => "the step was broken off".to_owned(),
-                    (Fault::Undecided, _) => "no solver can tell which way this goes".to_owned(),
+                    (Fault::Undecided, _) => "the solver cannot decide this condition".to_owned(),
                 };
                 (message, Some(code.place(span)))
             }
@@ -262,6 +264,8 @@ impl Machine {
     }
 }
 
+/// Describes runs in the words of the source.
+///
 /// ```
 /// # use std::sync::Arc;
 /// use mazurka_core::Narrator;
@@ -317,8 +321,8 @@ impl Narrator for Machine {
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
-        if let Some(is_operation) = self.explain_history(mishap) {
-            return is_operation;
+        if let Some(explanation) = self.explain_history(mishap) {
+            return explanation;
         }
         let cells = Some(&self.state.cells[..]);
         self.code.explain_with(mishap, cells, |message| {
@@ -427,7 +431,7 @@ impl Narrator for Machine {
             };
             for number in 0..state.registers.inputs {
                 let name = input_name(self.table.path(process), number);
-                let ty = self.asked.get(&(process, number)).copied();
+                let ty = self.inputs_read.get(&(process, number)).copied();
                 let ty = ty.unwrap_or(Type::Int);
                 let value = self.code.inputs.get(&name).copied().unwrap_or(0);
                 let value = crate::code::numbers::wrap(value, ty);

@@ -45,6 +45,7 @@ impl Scope<'_> {
     }
 
     /// Prints an expression, in parentheses if it binds weaker than the enclosing operator.
+    /// `around` is the strength of this operator, from 0 (no operator) to 13.
     fn tight(&self, expr: &Expr, around: u8) -> String {
         let var = |var: crate::check::hir::VarId| &self.code.program.vars[var.0 as usize].name;
         let (text, strength) = match &expr.kind {

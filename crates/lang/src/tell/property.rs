@@ -294,7 +294,7 @@ fn points(
     Ok((replaced, points))
 }
 
-/// Returns the position of the parenthesis that closes the one right before the text.
+/// Returns the position of the parenthesis that closes the parenthesis right before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     text.char_indices().find_map(|(at, c)| {

@@ -4,12 +4,12 @@
 use rustc_hash::FxHashSet;
 
 use crate::code::{Action, Code, LabelPart, Op};
-use crate::run::{ConcreteSituation, Listener};
+use crate::run::{ConcreteContext, Listener};
 use crate::tell::pretty::Scope;
 use crate::tell::values::EvaluationContext;
 
-/// Limit on the number of guards, and on the number of actions, in the label of a step. A loop in
-/// an atomic block may have millions.
+/// Limit on the number of guards, and on the number of actions, in the label of a step. The label
+/// of a loop in an atomic block could otherwise have millions.
 const MAX_ITEMS: usize = 100;
 
 /// Collects the guards, actions, prints and reads of a step.
@@ -21,17 +21,18 @@ pub(super) struct Scribe {
     /// The text of the chosen alternative of a `select`. `None` if the step chose `else` or has no
     /// `select`.
     pub alternative: Option<String>,
-    /// Whether the step has come to the choice among the alternatives of a `select`. This is false
-    /// if the evaluation of a condition has failed before.
+    /// Whether the step has reached the choice among the alternatives of a `select`. This is false
+    /// if the evaluation of a condition failed before the choice.
     pub chose: bool,
     pub actions: FirstItems<NarratedAction>,
     pub printed: FirstItems<String>,
     /// The cells in the order in which they were first read, each with the value read.
     pub reads: Vec<(u32, i64)>,
+    /// The cells in `reads`.
     read: FxHashSet<u32>,
 }
 
-/// The first items of a sequence, and the number of further ones.
+/// The first items of a sequence, and the number of further items.
 pub(super) struct FirstItems<T> {
     pub first: Vec<T>,
     pub more: usize,
@@ -79,11 +80,11 @@ impl Prints {
 impl Listener for Prints {
     const LISTENS: bool = true;
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>) {
         if code.ops[pc as usize] == Op::Assert
             && code.program.prints.contains(&code.spans[pc as usize])
         {
-            self.texts.push(|| code.printed(pc, &situation));
+            self.texts.push(|| code.printed(pc, &context));
         }
     }
 }
@@ -107,26 +108,26 @@ pub(super) enum NarratedAction {
 impl Listener for Scribe {
     const LISTENS: bool = true;
 
-    fn on_instruction(&mut self, code: &Code, pc: u32, situation: ConcreteSituation<'_>) {
+    fn on_instruction(&mut self, code: &Code, pc: u32, context: ConcreteContext<'_>) {
         let op = code.ops[pc as usize];
-        let top = situation.operands.last().copied().unwrap_or(0);
+        let top = context.operands.last().copied().unwrap_or(0);
         let cell = |below: usize| match op {
             Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => Some(cell),
             Op::LoadAt(range) | Op::StoreAt(range) => {
-                let index = *situation
+                let index = *context
                     .operands
-                    .get(situation.operands.len().checked_sub(below)?)?;
+                    .get(context.operands.len().checked_sub(below)?)?;
                 let inside = (0..i64::from(range.len)).contains(&index);
                 inside.then(|| range.first + index as u32)
             }
             _ => None,
         };
         if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
-            self.note_read(cell, situation.cells[cell as usize]);
+            self.note_read(cell, context.cells[cell as usize]);
         }
         self.atomic |= op == Op::BeginAtomic;
         if op == Op::Assert && code.program.prints.contains(&code.spans[pc as usize]) {
-            self.printed.push(|| code.printed(pc, &situation));
+            self.printed.push(|| code.printed(pc, &context));
         }
         if let (Op::JumpIfFalse(_), Some(span)) = (op, code.tests.get(&pc))
             && code.program.alternatives.contains(span)
@@ -142,7 +143,7 @@ impl Listener for Scribe {
         let scope = Scope {
             code,
             layout: &code.layouts[code.bodies[pc as usize] as usize],
-            locals: situation.locals,
+            locals: context.locals,
         };
         match note {
             LabelPart::Guard(_) if top == 0 => {}
@@ -161,7 +162,7 @@ impl Listener for Scribe {
             }),
             // With `atomicity access`, a statement that is not part of a guard's step is described
             // by its accesses.
-            LabelPart::Action(..) if op == Op::BeginSimple && !situation.open => {}
+            LabelPart::Action(..) if op == Op::BeginSimple && !context.open => {}
             LabelPart::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
             LabelPart::Action(Action::Join(handle), _) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
@@ -177,7 +178,7 @@ impl Listener for Scribe {
             LabelPart::Action(action, _) => self
                 .actions
                 .push(|| NarratedAction::Text(scope.action(action))),
-            LabelPart::Read | LabelPart::Write if situation.merged => {}
+            LabelPart::Read | LabelPart::Write if context.merged => {}
             LabelPart::Read => self.actions.push(|| {
                 let name =
                     cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
@@ -207,19 +208,19 @@ impl Scribe {
 
 impl Code {
     /// Returns the text that the `print` at an instruction shows.
-    fn printed(&self, pc: u32, situation: &ConcreteSituation<'_>) -> String {
+    fn printed(&self, pc: u32, context: &ConcreteContext<'_>) -> String {
         let Some(message) = self.messages.get(&pc) else {
             return String::new();
         };
         let scope = Scope {
             code: self,
             layout: &self.layouts[self.bodies[pc as usize] as usize],
-            locals: situation.locals,
+            locals: context.locals,
         };
-        let context = EvaluationContext {
+        let evaluation = EvaluationContext {
             scope,
-            cells: situation.cells,
+            cells: context.cells,
         };
-        context.message(message, &[])
+        evaluation.message(message, &[])
     }
 }

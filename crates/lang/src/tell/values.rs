@@ -49,7 +49,7 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
     let mut found = Vec::new();
     for condition in property.parts() {
         let condition = &code.program.conditions[condition];
-        context.collect([condition, condition], ShownVariables::Anywhere, &mut found);
+        context.collect([condition, condition], ShownVariables::All, &mut found);
     }
     // Shared variables are omitted, because every state shows them.
     found.retain(|one| {
@@ -64,7 +64,8 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
 /// The mentioned variables that can be shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShownVariables {
-    Anywhere,
+    /// All mentioned variables.
+    All,
     /// Only locals. The condition has read the shared variables in earlier steps, and they may have
     /// changed since.
     LocalsOnly,
@@ -75,7 +76,7 @@ impl EvaluationContext<'_> {
     /// as it was evaluated, with temporaries for values that were read in earlier steps.
     pub fn mentioned(&self, condition: &Expr, read: &Expr) -> Vec<Binding> {
         let mut found = Vec::new();
-        self.collect([condition, read], ShownVariables::Anywhere, &mut found);
+        self.collect([condition, read], ShownVariables::All, &mut found);
         found
     }
 

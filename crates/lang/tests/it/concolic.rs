@@ -1,4 +1,4 @@
-//! Tests that path conditions are as printed in the guarded-command paper.
+//! Tests that path conditions are the conditions that the guarded-command paper prints.
 
 use mazurka_lang::{Concolic, compile, load};
 
@@ -60,6 +60,7 @@ fn choices_guards_and_ends_of_loops() {
     let mut all = concolic(
         "var i, y: int = 0 process { i < 1 |>* i := i + 1; y := 1 } process { i == 1 |> (y := 2 <| y == 0 |> y := 3) }",
     );
-    // The exit of the loop is a label, with its guard (errata E8 in docs/algorithms.md).
+    // The exit of the loop has its own label, which contains its guard (errata E8 in
+    // docs/algorithms.md).
     assert_eq!(path(&mut all, "0 0 1 0"), "i == 0 && y == 0");
 }

@@ -148,7 +148,7 @@ fn all_programs_of_the_repository_are_laid_out() {
     }
     assert!(
         differences.is_empty(),
-        "say mazurka fmt corpus examples:\n{}",
+        "run `mazurka fmt corpus examples`:\n{}",
         differences.join("\n")
     );
 }

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 #[path = "../../../../fuzz/src/maz.rs"]
 mod maz;
 
-/// Loads a text, and a text that includes it, and looks up every place in the results.
+/// Loads a text, and looks up every place in the results. If the text contains an `include` or the
+/// mark of included files, also loads its expansion, and a text that includes this expansion.
 fn check(source: &str) {
     maz::read(source);
     if source.contains("include") || source.contains('\u{1e}') {

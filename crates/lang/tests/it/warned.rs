@@ -55,7 +55,8 @@ fn unused_declarations_cause_warnings() {
 #[test]
 fn used_declarations_cause_no_warnings() {
     let fine = [
-        // By default all variables are observed in final states, otherwise those that are named.
+        // By default all variables are observed in final states; `observe` names the variables that
+        // are observed instead.
         "var x: int = 0  process { x := 1 }",
         "var x: int = 0  observe x  process { x := 1; assert true }",
         "var x: int = 0  expects deterministic  process { x := 1; assert true }",

@@ -1,10 +1,10 @@
 //! Tests the mistakes that are reported for wrong programs.
 //!
 //! `tests/wrong/<code>-<slug>.maz` is a program. The `.txt` file with the same name contains the
-//! mistakes that [`load`] reports; if there are none, those of [`compile`]; if there are none
-//! either, those of [`Unknowns::refused`](mazurka_lang::Unknowns::refused). `UPDATE_EXPECT=1 cargo
-//! test -p mazurka-lang` writes the `.txt` files; read the difference before you commit it. A first
-//! line `// --set N=8` gives settings.
+//! mistakes of the program. They come from [`load`]; if it reports none, from [`compile`]; and if
+//! that reports none, from [`Unknowns::refused`](mazurka_lang::Unknowns::refused). `UPDATE_EXPECT=1
+//! cargo test -p mazurka-lang` writes the `.txt` files; read the difference before you commit it. A
+//! first line `// --set N=8` gives settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -180,7 +180,7 @@ const FOUND_IN_SEVERAL: &[&str] = &[
     "M0428",
 ];
 
-/// If two changes take the next free code at the same time, it is used in different files.
+/// If two changes independently take the next free code, this code occurs in two files.
 #[test]
 fn no_code_has_two_meanings_by_accident() {
     let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();

@@ -12,7 +12,7 @@ use lsp_server::{Connection, Message, Notification, Request, RequestId, Response
 use mazurka_lsp::{Ended, Environment, serve};
 use serde_json::{Value, json};
 
-/// The time to wait for an answer. No answer takes longer, even on a busy machine.
+/// The time to wait for an answer, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reads included files from the folder of a program.
@@ -36,9 +36,9 @@ pub struct Client {
     serving: Option<JoinHandle<()>>,
     last: i32,
     /// The last diagnostics of each file, with their version.
-    told: HashMap<String, (Option<i64>, Vec<Value>)>,
+    published: HashMap<String, (Option<i64>, Vec<Value>)>,
     /// The methods of the requests that the server has sent.
-    pub asked: Vec<String>,
+    pub requested: Vec<String>,
     /// The answers that no caller has waited for yet.
     answers: HashMap<RequestId, Result<Value, ResponseError>>,
 }
@@ -106,8 +106,8 @@ impl Client {
             connection: Some(connection),
             serving: Some(serving),
             last: 0,
-            told: HashMap::new(),
-            asked: Vec::new(),
+            published: HashMap::new(),
+            requested: Vec::new(),
             answers: HashMap::new(),
         };
         let refreshes = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });
@@ -133,16 +133,19 @@ impl Client {
             Message::Response(response) => {
                 self.answers.insert(response.id, response.response_result);
             }
-            Message::Request(request) => self.asked.push(request.method),
-            Message::Notification(told) => {
-                assert_eq!(told.method, "textDocument/publishDiagnostics");
-                let uri = told.params["uri"].as_str().expect("a file").to_owned();
-                let all = told.params["diagnostics"]
+            Message::Request(request) => self.requested.push(request.method),
+            Message::Notification(notification) => {
+                assert_eq!(notification.method, "textDocument/publishDiagnostics");
+                let uri = notification.params["uri"]
+                    .as_str()
+                    .expect("a file")
+                    .to_owned();
+                let all = notification.params["diagnostics"]
                     .as_array()
                     .expect("a list")
                     .clone();
-                self.told
-                    .insert(uri, (told.params["version"].as_i64(), all));
+                self.published
+                    .insert(uri, (notification.params["version"].as_i64(), all));
             }
         }
     }
@@ -152,7 +155,7 @@ impl Client {
     }
 
     /// Sends a request without waiting for the answer.
-    pub fn ask(&mut self, method: &str, params: Value) -> RequestId {
+    pub fn send_request(&mut self, method: &str, params: Value) -> RequestId {
         self.last += 1;
         let id = RequestId::from(self.last);
         self.send(Request::new(id.clone(), method.to_owned(), params));
@@ -169,7 +172,7 @@ impl Client {
     }
 
     pub fn try_request(&mut self, method: &str, params: Value) -> Result<Value, ResponseError> {
-        let id = self.ask(method, params);
+        let id = self.send_request(method, params);
         self.answer(&id)
     }
 
@@ -200,7 +203,7 @@ impl Client {
     /// Waits for the diagnostics of a version.
     pub fn diagnostics(&mut self, uri: &str, version: i64) -> Vec<Value> {
         loop {
-            match self.told.get(uri) {
+            match self.published.get(uri) {
                 Some((Some(known), all)) if *known >= version => return all.clone(),
                 _ => self.receive(),
             }
@@ -209,7 +212,7 @@ impl Client {
 
     /// Returns the last diagnostics of a file.
     pub fn shown(&self, uri: &str) -> &[Value] {
-        self.told.get(uri).map_or(&[], |(_, all)| all)
+        self.published.get(uri).map_or(&[], |(_, all)| all)
     }
 
     /// Sends a request about a position in a file.
@@ -219,6 +222,7 @@ impl Client {
     }
 }
 
+/// Returns the parameters of a request about a position in a file.
 pub fn at(uri: &str, position: &Value) -> Value {
     json!({
         "textDocument": { "uri": uri },

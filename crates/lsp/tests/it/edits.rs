@@ -100,7 +100,7 @@ proptest! {
                 }
             }
         }
-        // The same mistakes are found when the final text is opened.
+        // A new file with the final text has the same mistakes.
         let diagnostics = client.diagnostics(file, version);
         let fresh = client.open(&uri(&format!("/models/fresh.{ending}")), &text);
         let places = |all: &[Value]| -> Vec<Value> {

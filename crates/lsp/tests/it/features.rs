@@ -144,8 +144,8 @@ fn a_lone_return_ends_a_line() {
     assert_eq!(declared["range"]["start"], position(0, 4));
     let range = json!({ "start": position(1, 15), "end": position(1, 16) });
     client.change(&file, 2, json!([{ "range": range, "text": "y" }]));
-    let told = client.diagnostics(&file, 2);
-    assert_eq!(told[0]["range"]["start"], position(1, 15), "{told:?}");
+    let shown = client.diagnostics(&file, 2);
+    assert_eq!(shown[0]["range"]["start"], position(1, 15), "{shown:?}");
 }
 
 #[test]
@@ -335,13 +335,13 @@ fn actors_have_diagnostics_and_definitions() {
     );
     let declared = client.at("textDocument/definition", &file, &position(0, 17));
     assert_eq!(declared["range"]["start"], position(0, 16));
-    let mut asked = at(&file, &position(0, 17));
-    asked["newName"] = json!("y");
-    let edits = client.request("textDocument/rename", asked.clone());
+    let mut params = at(&file, &position(0, 17));
+    params["newName"] = json!("y");
+    let edits = client.request("textDocument/rename", params.clone());
     let edits = edits["changes"][&file].as_array().expect("edits").clone();
     assert_eq!(edits.len(), 1);
-    asked["newName"] = json!("Y");
-    let refused = client.try_request("textDocument/rename", asked);
+    params["newName"] = json!("Y");
+    let refused = client.try_request("textDocument/rename", params);
     let refused = refused.expect_err("a variable starts with a small letter");
     assert!(refused.message.contains("small"), "{refused:?}");
 }

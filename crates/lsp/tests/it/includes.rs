@@ -39,9 +39,9 @@ fn check(client: &mut Client, file: &str) -> Value {
 }
 
 /// The lines of a diagnostic and of its related places, each with its file.
-fn lines(told: &Value) -> (u64, Vec<(String, u64)>) {
+fn lines(shown: &Value) -> (u64, Vec<(String, u64)>) {
     let line = |range: &Value| range["start"]["line"].as_u64().expect("a line");
-    let related = told["relatedInformation"]
+    let related = shown["relatedInformation"]
         .as_array()
         .expect("a list")
         .iter();
@@ -49,7 +49,7 @@ fn lines(told: &Value) -> (u64, Vec<(String, u64)>) {
         let file = one["location"]["uri"].as_str().expect("a URI").to_owned();
         (file, line(&one["location"]["range"]))
     });
-    (line(&told["range"]), related.collect())
+    (line(&shown["range"]), related.collect())
 }
 
 const LIBRARY: &str = "// A library.
@@ -74,20 +74,20 @@ fn a_mistake_in_an_included_file_is_shown_with_its_file_and_line() {
     let mut client = Client::new();
     let main = folder.uri("main.maz");
     let text = "var x: int = 0\n  include \"parts/middle.maz\" // both\nprocess { x := z }\n";
-    let told = client.open(&main, text);
-    assert_eq!(told.len(), 2, "{told:?}");
-    let message = told[0]["message"].as_str().expect("a text");
+    let shown = client.open(&main, text);
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    let message = shown[0]["message"].as_str().expect("a text");
     assert!(
         message.starts_with("in `parts/a b/deep.maz`, line 3: `y` is not declared"),
         "{message}"
     );
-    assert_eq!(told[0]["range"]["start"], position(1, 2));
-    assert_eq!(told[0]["range"]["end"], position(1, 36));
-    let place = &told[0]["relatedInformation"][0]["location"];
+    assert_eq!(shown[0]["range"]["start"], position(1, 2));
+    assert_eq!(shown[0]["range"]["end"], position(1, 36));
+    let place = &shown[0]["relatedInformation"][0]["location"];
     assert_eq!(place["uri"], folder.uri("parts/a b/deep.maz"));
     assert_eq!(place["range"]["start"], position(2, 14));
     // A place after the included text is reported in its own line.
-    assert_eq!(told[1]["range"]["start"], position(2, 15));
+    assert_eq!(shown[1]["range"]["start"], position(2, 15));
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn programs_follow_a_library_that_is_open() {
     client.diagnostics(&library, 2);
     let params = at(&main, &position(0, 4));
     client.request("textDocument/hover", params.clone());
-    let told = client.shown(&main);
-    let message = told[0]["message"].as_str().expect("a text");
+    let shown = client.shown(&main);
+    let message = shown[0]["message"].as_str().expect("a text");
     assert!(
         message.starts_with("in `lib.maz`, line 1: `y` is not declared"),
         "{message}"
@@ -170,7 +170,7 @@ fn programs_follow_a_library_that_is_open() {
     assert_eq!(check(&mut client, &main)["verdict"], "verified");
 }
 
-/// Too many states for any machine.
+/// A program with too many states for any machine, which calls a procedure of `lib.maz`.
 const ENDLESS: &str = "include \"lib.maz\"
 var a: int[14] = 0
 process p (i in 0..14) { a[i] := a[(i + 1) % 14] + 1; a[i] := a[(i + 2) % 14] + 1; one() }
@@ -183,7 +183,7 @@ fn a_search_ends_when_an_included_file_changes() {
     let (main, library) = (folder.uri("main.maz"), folder.uri("lib.maz"));
     assert_eq!(client.open(&main, ENDLESS), Vec::<Value>::new());
     let params = json!({ "command": "mazurka.check", "arguments": [main] });
-    let search = client.ask("workspace/executeCommand", params);
+    let search = client.send_request("workspace/executeCommand", params);
     client.open(&library, "proc one() { a[0] := 1 }\n");
     assert_eq!(
         client.answer(&search).expect_err("it is ended").code,

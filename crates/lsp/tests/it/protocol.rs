@@ -27,7 +27,7 @@ fn streamed(input: &[u8]) -> (Result<Ended, String>, Vec<u8>) {
     (ended, output)
 }
 
-/// Sends these payloads; returns how the server ended, and all that it sent.
+/// Sends these payloads; returns how the server ended, and all messages that it sent.
 fn conversation(payloads: &[&[u8]]) -> (Ended, Vec<Value>) {
     let input: Vec<u8> = payloads.iter().flat_map(|one| framed(one)).collect();
     let (ended, output) = streamed(&input);
@@ -134,7 +134,7 @@ fn a_bad_payload_is_answered_and_does_not_end_the_server() {
 
 #[test]
 fn half_a_surrogate_pair_is_a_character() {
-    // `JSON.stringify("// \ud83d")` has an escape for it.
+    // `JSON.stringify("// \ud83d")` writes the half as an escape.
     let opened = br#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///a.maz","languageId":"maz","version":1,"text":"// \ud83d \ud83d\ude00\nvar x: int = 0 // \ude00\nprocess { x := z }\n"}}}"#;
     let hover = br#"{"jsonrpc":"2.0","id":3,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///a.maz"},"position":{"line":1,"character":4}}}"#;
     let (ended, sent) = conversation(&[HELLO, READY, opened, hover, SHUTDOWN, EXIT]);
@@ -144,12 +144,12 @@ fn half_a_surrogate_pair_is_a_character() {
         .as_str()
         .expect("a text");
     assert!(hover.contains("\n\u{fffd} \u{1f600}"), "{hover}");
-    let told = sent
+    let published = sent
         .iter()
         .find(|one| one["method"] == "textDocument/publishDiagnostics");
-    let told = &told.expect("diagnostics")["params"]["diagnostics"];
+    let published = &published.expect("diagnostics")["params"]["diagnostics"];
     assert_eq!(
-        told[0]["range"]["start"],
+        published[0]["range"]["start"],
         json!({ "line": 2, "character": 15 })
     );
 }

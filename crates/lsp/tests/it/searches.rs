@@ -51,8 +51,8 @@ fn a_violation_appears_in_place_and_disappears_with_the_next_edit() {
         titles(&mut client, &file),
         ["check", "check both_counted", "run", "run"]
     );
-    let asked = command("mazurka.check", json!([file, "both_counted"]));
-    let answer = client.request("workspace/executeCommand", asked);
+    let params = command("mazurka.check", json!([file, "both_counted"]));
+    let answer = client.request("workspace/executeCommand", params);
     assert_eq!(answer["verdict"], "violated");
     assert_eq!(answer["runs"][0].as_array().expect("steps").len(), 4);
     let shown = client.shown(&file).to_vec();
@@ -66,14 +66,14 @@ fn a_violation_appears_in_place_and_disappears_with_the_next_edit() {
     assert!(lenses[2].starts_with("violated: ensures"), "{lenses:?}");
     assert!(
         client
-            .asked
+            .requested
             .contains(&"workspace/codeLens/refresh".to_owned())
     );
     let all = json!({ "start": position(2, 27), "end": position(2, 28) });
     client.change(&file, 2, json!([{ "range": all, "text": "1 || x == 2" }]));
     assert_eq!(client.diagnostics(&file, 2), Vec::<Value>::new());
-    let asked = command("mazurka.check", json!([file]));
-    let answer = client.request("workspace/executeCommand", asked);
+    let params = command("mazurka.check", json!([file]));
+    let answer = client.request("workspace/executeCommand", params);
     assert_eq!(answer["verdict"], "verified", "{answer}");
     assert!(titles(&mut client, &file)[1].starts_with("verified"));
 }
@@ -83,8 +83,8 @@ fn each_run_has_another_seed() {
     let (mut client, file) = opened(COUNTER);
     let mut ends = Vec::new();
     for _ in 0..3 {
-        let asked = command("mazurka.run", json!([file]));
-        let answer = client.request("workspace/executeCommand", asked);
+        let params = command("mazurka.run", json!([file]));
+        let answer = client.request("workspace/executeCommand", params);
         ends.push(answer["message"].as_str().expect("a text").to_owned());
     }
     for (seed, end) in ends.iter().enumerate() {
@@ -107,27 +107,27 @@ const CANCELLED: i32 = -32800;
 #[test]
 fn an_edit_a_cancel_and_another_search_end_a_search() {
     let (mut client, file) = opened(ENDLESS);
-    let asked = command("mazurka.check", json!([file]));
-    let search = client.ask("workspace/executeCommand", asked.clone());
+    let params = command("mazurka.check", json!([file]));
+    let search = client.send_request("workspace/executeCommand", params.clone());
     client.change(&file, 2, json!([{ "text": COUNTER }]));
     assert_eq!(
         client.answer(&search).expect_err("it is ended").code,
         CANCELLED
     );
     assert_eq!(
-        client.request("workspace/executeCommand", asked.clone())["verdict"],
+        client.request("workspace/executeCommand", params.clone())["verdict"],
         "violated"
     );
     client.change(&file, 3, json!([{ "text": ENDLESS }]));
     client.diagnostics(&file, 3);
-    let search = client.ask("workspace/executeCommand", asked.clone());
+    let search = client.send_request("workspace/executeCommand", params.clone());
     client.notify("$/cancelRequest", json!({ "id": search }));
     assert_eq!(
         client.answer(&search).expect_err("it is ended").code,
         CANCELLED
     );
-    let search = client.ask("workspace/executeCommand", asked.clone());
-    let run = client.ask(
+    let search = client.send_request("workspace/executeCommand", params.clone());
+    let run = client.send_request(
         "workspace/executeCommand",
         command("mazurka.run", json!([file])),
     );
@@ -136,8 +136,8 @@ fn an_edit_a_cancel_and_another_search_end_a_search() {
         CANCELLED
     );
     assert!(client.answer(&run).is_ok());
-    // The server answers requests during a search, and can shut down during a search.
-    let search = client.ask("workspace/executeCommand", asked);
+    // The server answers requests during a search. Closing the file ends the search.
+    let search = client.send_request("workspace/executeCommand", params);
     assert!(
         !client
             .at("textDocument/hover", &file, &position(1, 4))
@@ -175,7 +175,7 @@ process { x := 1 }
 #[test]
 fn the_property_that_was_asked_for_is_decided_and_no_other() {
     let (mut client, file) = opened(TWO);
-    for (asked, verdict, words) in [
+    for (name, verdict, words) in [
         ("good", "verified", ""),
         ("bad", "violated", "invariant `bad`"),
         ("two", "violated", "cover `two`"),
@@ -186,23 +186,23 @@ fn the_property_that_was_asked_for_is_decided_and_no_other() {
         ("deterministic", "verified", ""),
         ("all", "violated", ""),
     ] {
-        let params = command("mazurka.check", json!([file, asked]));
+        let params = command("mazurka.check", json!([file, name]));
         let answer = client.request("workspace/executeCommand", params);
-        assert_eq!(answer["verdict"], verdict, "{asked}: {answer}");
+        assert_eq!(answer["verdict"], verdict, "{name}: {answer}");
         let message = answer["message"].as_str().expect("a text");
-        assert!(message.contains(words), "{asked}: {message}");
+        assert!(message.contains(words), "{name}: {message}");
     }
-    for (asked, words) in [
+    for (name, words) in [
         (json!("nope"), "there is no property `nope`"),
         (json!(""), "there is no property ``"),
         (json!("Deadlock"), "good, bad"),
         (json!(7), "7 is not the name of a property"),
         (json!({}), "is not the name of a property"),
     ] {
-        let params = command("mazurka.check", json!([file, asked]));
+        let params = command("mazurka.check", json!([file, name]));
         let refused = client.try_request("workspace/executeCommand", params);
         let message = refused.expect_err("it is refused").message;
-        assert!(message.contains(words), "{asked}: {message}");
+        assert!(message.contains(words), "{name}: {message}");
     }
     let (mut client, file) = opened("var x: int = 0  process { x := 1 }");
     let params = command("mazurka.check", json!([file, "property"]));
@@ -257,10 +257,10 @@ fn only_true_is_trust_and_it_may_come_later() {
         let mut client = Client::with(json!({ "trusted": trusted }));
         let file = uri("/models/one.maz");
         client.open(&file, COUNTER);
-        let asked = command("mazurka.check", json!([file]));
+        let params = command("mazurka.check", json!([file]));
         let is_allowed = |client: &mut Client| {
             client
-                .try_request("workspace/executeCommand", asked.clone())
+                .try_request("workspace/executeCommand", params.clone())
                 .is_ok()
         };
         assert_eq!(is_allowed(&mut client), allowed, "{trusted}");
@@ -281,8 +281,8 @@ fn nothing_is_searched_in_a_folder_that_is_not_trusted() {
     let mut client = Client::with(json!({ "trusted": false }));
     let file = uri("/models/one.maz");
     client.open(&file, COUNTER);
-    let asked = command("mazurka.check", json!([file]));
-    let refused = client.try_request("workspace/executeCommand", asked);
+    let params = command("mazurka.check", json!([file]));
+    let refused = client.try_request("workspace/executeCommand", params);
     assert!(
         refused
             .expect_err("it is refused")

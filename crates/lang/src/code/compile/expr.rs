@@ -27,7 +27,7 @@ impl Compiler<'_> {
         snippet
     }
 
-    /// Makes an expression local: in atomicity access its reads become steps before it.
+    /// Makes an expression local: with `atomicity access`, its reads become steps before it.
     pub(super) fn value(&mut self, expr: &Expr) -> Expr {
         if self.splits() {
             self.hoist(expr)
@@ -226,7 +226,7 @@ impl Compiler<'_> {
         self.note(at, note);
         self.span = outer;
         let result = self.spill(expr);
-        // Most steps of atomicity access are such reads, so the two instructions are fused into
+        // Most steps of `atomicity access` are such reads, so the two instructions are fused into
         // one.
         if let [.., Op::Load(cell), Op::SetLocal(slot)] = self.code.ops[..] {
             self.code.ops[at as usize] = Op::Fetch { cell, slot };
@@ -367,8 +367,9 @@ impl Compiler<'_> {
         self.code.operands.insert(self.here() - 1, expr.clone());
     }
 
-    /// Whether an expression is evaluated even if its value is not needed. With symbolic values, a
-    /// jump over the expression would split the run into two, but a term for both cases does not.
+    /// Whether the code evaluates an expression even where its value is not needed. With symbolic
+    /// values, a jump over the expression would split the run into two; one term for both cases
+    /// does not.
     fn whole_term(&self, expr: &Expr) -> bool {
         self.values != Values::Concrete && self.harmless(expr)
     }

@@ -1,9 +1,9 @@
 //! Compiles the checked program to code.
 //!
-//! The compiler makes one pass over the tree. In atomicity statement, each statement that can
-//! access shared memory or can block gets one mark. In atomicity access, each read and each write
-//! of a shared variable gets a mark: the reads of an expression are *hoisted* into temporaries, in
-//! evaluation order, and the rest of the statement is local work.
+//! The compiler makes one pass over the tree. With `atomicity statement`, each statement that can
+//! access shared memory or can block gets one mark. With `atomicity access`, each read and each
+//! write of a shared variable gets a mark: the reads of an expression are *hoisted* into
+//! temporaries, in evaluation order, and the rest of the statement is local work.
 
 mod expr;
 mod order;
@@ -29,9 +29,10 @@ use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Compiles a program, to run and explore it. The values that the program does not give
-/// ([`unknowns`](Program::unknowns)) stay open: a [`Machine`](crate::Machine) takes given values, a
-/// [`SymbolicMachine`](crate::SymbolicMachine) considers all possible values. The error says why
-/// the program cannot be explored, for example because initial values break a `requires`.
+/// ([`unknowns`](Program::unknowns)) are not part of the code: a [`Machine`](crate::Machine) takes
+/// given values, a [`SymbolicMachine`](crate::SymbolicMachine) considers all possible values. The
+/// error says why the program cannot be explored, for example because initial values break a
+/// `requires`.
 ///
 /// ```
 /// let source = "var x: int = 0 requires x > 0 process { x := x + 1 }";
@@ -65,8 +66,8 @@ pub fn compile_symbolic(program: &Program, source: &str, exits: bool) -> Code {
     Compiler::new(program, source, Values::Symbolic { exits }).compile()
 }
 
-/// Returns the `requires` that the initial values break, if the program gives all of them. A
-/// condition that cannot be computed counts as false.
+/// Returns a mistake for each `requires` that the initial values break; none if an initial value is
+/// unknown. A condition that cannot be computed counts as false.
 fn broken_requires(code: &Code, program: &Program) -> Vec<Diagnostic> {
     if program.vars.iter().any(|var| var.init.is_none()) {
         return Vec::new();
@@ -112,11 +113,12 @@ pub(crate) struct Compiler<'a> {
     /// The temporaries of the statement that hold a computed value, each with the expression of the
     /// value.
     computed: Vec<(LocalId, Expr)>,
+    /// The number of slots of the body's frame so far.
     frame: u32,
     /// The spawned blocks that are not compiled yet, each with the instruction that starts it.
     blocks: Vec<(u32, &'a [Stmt])>,
     /// Whether all accesses belong to one step, as inside `atomic`.
-    whole: bool,
+    one_step: bool,
     /// Whether a guard may have opened the current step.
     maybe_open: bool,
     /// The enclosing loops, innermost last.
@@ -219,7 +221,7 @@ impl<'a> Compiler<'a> {
             computed: Vec::new(),
             frame: 0,
             blocks: Vec::new(),
-            whole: false,
+            one_step: false,
             maybe_open: false,
             loops: Vec::new(),
             guards: 0,

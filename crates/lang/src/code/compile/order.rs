@@ -13,14 +13,14 @@ use crate::check::hir::{Expr, ExprKind, Place, Stmt, StmtKind};
 
 /// The orders of the reads and writes of atomic variables within a step.
 #[derive(Default)]
-struct Swallowed {
+struct SwallowedOrders {
     reads: Vec<MemoryOrder>,
     writes: Vec<MemoryOrder>,
     /// Whether the source names the order of at least one of them.
     named: bool,
 }
 
-impl Swallowed {
+impl SwallowedOrders {
     fn order(&self) -> Option<AccessOrder> {
         let all = |orders: &[MemoryOrder], is: fn(MemoryOrder) -> bool| {
             !orders.is_empty() && orders.iter().all(|&order| is(order))
@@ -50,8 +50,8 @@ impl Swallowed {
 impl Compiler<'_> {
     /// Sets the memory order of the step that starts at the last mark, from the accesses that the
     /// step contains. The mark must be that of a guard, a choice or an `atomic` block.
-    pub(super) fn order_swallowed(&mut self, tests: &[&Expr], bodies: &[&Stmt]) {
-        let mut swallowed = Swallowed::default();
+    pub(super) fn set_step_order(&mut self, tests: &[&Expr], bodies: &[&Stmt]) {
+        let mut swallowed = SwallowedOrders::default();
         for test in tests {
             self.note_reads(test, &mut swallowed);
         }
@@ -64,7 +64,7 @@ impl Compiler<'_> {
     }
 
     /// Records the accesses of the first step of a statement.
-    fn note_first(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
+    fn note_first(&self, stmt: &Stmt, swallowed: &mut SwallowedOrders) {
         match &stmt.kind {
             StmtKind::Block(stmts) => {
                 if let Some(first) = stmts.iter().find(|stmt| self.shared.stmt(stmt)) {
@@ -81,7 +81,7 @@ impl Compiler<'_> {
     }
 
     /// Records the accesses of a statement, without those of nested statements.
-    fn note_accesses(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
+    fn note_accesses(&self, stmt: &Stmt, swallowed: &mut SwallowedOrders) {
         for expr in stmt.exprs() {
             self.note_reads(expr, swallowed);
         }
@@ -99,7 +99,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn note_reads(&self, expr: &Expr, swallowed: &mut Swallowed) {
+    fn note_reads(&self, expr: &Expr, swallowed: &mut SwallowedOrders) {
         expr.walk(&mut |expr| {
             if let ExprKind::Shared(var) | ExprKind::Element(var, _) = expr.kind
                 && self.program.is_atomic(var)

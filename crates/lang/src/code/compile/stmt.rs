@@ -31,7 +31,7 @@ impl<'a> Compiler<'a> {
 
     /// Whether each access is a separate step here.
     pub(super) fn splits(&self) -> bool {
-        self.program.atomicity == Atomicity::Access && !self.whole
+        self.program.atomicity == Atomicity::Access && !self.one_step
     }
 
     pub(super) fn stmt(&mut self, stmt: &'a Stmt) {
@@ -47,9 +47,9 @@ impl<'a> Compiler<'a> {
             StmtKind::Block(stmts) => self.block(stmts),
             // An assignment to ghosts joins the step before it, so it gets no mark.
             StmtKind::Assign(places, values) if self.program.assigns_ghosts(places) => {
-                let outer = std::mem::replace(&mut self.whole, true);
+                let outer = std::mem::replace(&mut self.one_step, true);
                 self.assign(places, values);
-                self.whole = outer;
+                self.one_step = outer;
             }
             StmtKind::Assign(places, values) => {
                 let shared = self.shared.assigns_shared(places, values);
@@ -72,7 +72,7 @@ impl<'a> Compiler<'a> {
             }
             StmtKind::Guard(test, body) => {
                 self.mark(Op::Open);
-                self.order_swallowed(&[test], &[body]);
+                self.set_step_order(&[test], &[body]);
                 self.expr(test);
                 let at = self.emit(Op::Guard);
                 self.code.tests.insert(at, test.span);
@@ -83,7 +83,7 @@ impl<'a> Compiler<'a> {
             StmtKind::GuardedLoop(test, body) => {
                 let start = self.here();
                 self.mark(Op::Open);
-                self.order_swallowed(&[test], &[body]);
+                self.set_step_order(&[test], &[body]);
                 self.expr(test);
                 let exit = self.branch();
                 self.code.tests.insert(exit, test.span);
@@ -174,10 +174,10 @@ impl<'a> Compiler<'a> {
                 // A fence is an empty block with an order.
                 let fence = stmts.is_empty() && self.program.orders.contains_key(&stmt.span);
                 let step = fence || stmts.iter().any(|s| self.shared.stmt(s));
-                let outer = std::mem::replace(&mut self.whole, true);
+                let outer = std::mem::replace(&mut self.one_step, true);
                 if step {
                     self.mark(Op::Mark);
-                    self.order_swallowed(&[], &[stmt]);
+                    self.set_step_order(&[], &[stmt]);
                     self.emit(Op::BeginAtomic);
                     self.atomics += 1;
                 }
@@ -187,7 +187,7 @@ impl<'a> Compiler<'a> {
                     self.emit(Op::EndAtomic);
                     self.maybe_open = false;
                 }
-                self.whole = outer;
+                self.one_step = outer;
             }
             StmtKind::Lock(lock, index) => self.lock("lock", *lock, index.as_ref()),
             StmtKind::Unlock(lock, index) => self.lock("unlock", *lock, index.as_ref()),
@@ -250,8 +250,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles `break`, `continue` or `return`. It closes the guards and atomic blocks that it
-    /// leaves.
+    /// Compiles `break`, `continue` or `return`, and before the jump the end of each guard and
+    /// atomic block that the statement leaves.
     fn leave(&mut self, leave: Leave) {
         let enclosing = match (leave, self.loops.last()) {
             (Leave::Procedure, _) | (_, None) => (0, 0),
@@ -282,7 +282,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles a statement without nested statements. If it accesses shared memory, it is one step
-    /// in atomicity statement; in atomicity access it has one step for each access.
+    /// with `atomicity statement`, and has one step for each access with `atomicity access`.
     pub(super) fn simple(&mut self, shared: bool, action: Action, make: impl FnOnce(&mut Self)) {
         if !shared {
             return make(self);
@@ -317,7 +317,7 @@ impl<'a> Compiler<'a> {
         let step = self.shared.stmt(stmt);
         if step {
             self.mark(Op::Open);
-            self.order_swallowed(&[test], &[then, other]);
+            self.set_step_order(&[test], &[then, other]);
         }
         self.expr(test);
         let exit = self.branch();
@@ -372,7 +372,8 @@ impl<'a> Compiler<'a> {
         exit
     }
 
-    /// Emits code that jumps if a counter is 0 and else decrements it. Returns the jump.
+    /// Emits code that jumps if a counter is 0, and otherwise decrements the counter. Returns the
+    /// jump.
     pub(super) fn count_down(&mut self, counter: LocalId) -> u32 {
         let slot = self.slot(counter);
         self.emit(Op::Local(slot));

@@ -2,8 +2,8 @@
 //!
 //! `for i in a..b` counts upwards, so a permutation of members permutes the iterations. This does
 //! not matter if the loop is a part of one step and its iterations commute: no iteration can fail,
-//! wait or leave the loop, and each touches only elements of its own of the places that the loop
-//! writes (docs/proofs/symmetry.md, Lemma 2).
+//! wait or leave the loop, and of each array that the loop writes, each iteration touches only its
+//! own elements (docs/proofs/symmetry.md, Lemma 2).
 //!
 //! The counter of such a loop is a member, not a plain number. Any other loop counts plain numbers.
 
@@ -115,7 +115,7 @@ impl Iteration<'_> {
         true
     }
 
-    /// Adds the elements that an expression reads. Returns false if it could fail.
+    /// Adds the elements that an expression reads. Returns false if the expression could fail.
     fn reads(&mut self, e: &Expr) -> bool {
         match &e.kind {
             ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) => true,

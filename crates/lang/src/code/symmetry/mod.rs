@@ -7,7 +7,7 @@
 //! | paper | here |
 //! |---|---|
 //! | scalarset | [`PlaceKind::Value`], values of `i`; [`PlaceKind::Process`], process numbers |
-//! | the restrictions on scalarsets | [`rename`]: such an expression elsewhere is refused |
+//! | the restrictions on scalarsets | [`rename`] refuses any other use of a member |
 //! | permutation π, π(s) | a labelling, an image (`run/machine/images.rs`) |
 //!
 //! In the paper the user declares the types. Here they are guessed and then checked:
@@ -16,18 +16,19 @@
 //!    subscripted by, plain numbers or members. Places between which values flow form a class. A
 //!    class holds members if its constants, which the checker has substituted for `i`, distinguish
 //!    the processes.
-//! 2. [`rename`] walks through the whole program with two members exchanged, and with all constants
-//!    of their kind. It rejects uses that a scalarset forbids, so a wrong guess does no harm. The
-//!    result must be the same program with the two processes exchanged: then the exchange is an
-//!    automorphism. The operands of `&&`, `||`, `+`, `*`, `==` and `!=` may be exchanged if they
-//!    cannot fail and are evaluated in one step. So `forall j in 0..N: …` over the whole range is
-//!    unchanged, but a `forall` over a part of it is not.
+//! 2. [`rename`] walks through the whole program with two members exchanged, which also exchanges
+//!    the constants that stand for them. It rejects uses that a scalarset forbids, so a wrong guess
+//!    does no harm. The result must be the same program with the two processes exchanged: then the
+//!    exchange is an automorphism. The operands of `&&`, `||`, `+`, `*`, `==` and `!=` may be
+//!    exchanged if they cannot fail and are evaluated in one step. So `forall j in 0..N: …` over
+//!    the whole range is unchanged, but a `forall` over a part of it is not.
 //! 3. The initial values must be the same, and the code of the two processes must have its marks,
 //!    calls and live locals at the same places.
 //!
-//! The exchanges that pass generate the group. Members that can be exchanged with each other form a
-//! group. A leader is an example of a member that is not in the group of the others. All exchanges
-//! use one typing, so they act on states in one way, and their products are automorphisms.
+//! The exchanges that pass generate a group of permutations. The code calls a set of members that
+//! can be exchanged with each other a *group* too. For example, a leader is not in the group of the
+//! other members. All exchanges use one typing, so they act on states in one way, and their
+//! products are automorphisms.
 //!
 //! Deviations from the paper:
 //!
@@ -40,12 +41,12 @@
 //!   `server (i in 0..N)`, are permuted together.
 //!
 //! No symmetry is found in programs with inputs, unknown initial values or a `spec object`, in
-//! families of more than 64 members, and for processes that start others. Operands of `<`, `min`
-//! and `max` are not symmetric. `for` counts upwards, so its counter is not either, unless the loop
-//! goes over all members in one step and its iterations can run in any order ([`loops`]). Under
-//! `atomicity access`, temporaries keep parts of a statement between its steps. So in this mode,
-//! outside of guards and `atomic` blocks, only constants and locals that are not part of a larger
-//! expression may be members.
+//! families of more than 64 members, and for processes that start other processes. Operands of `<`,
+//! `min` and `max` are not symmetric. `for` counts upwards, so its counter is not symmetric, unless
+//! the loop goes over all members in one step and its iterations can run in any order ([`loops`]).
+//! Under `atomicity access`, temporaries keep parts of a statement between its steps. So in this
+//! mode, outside of guards and `atomic` blocks, only constants and locals that are not part of a
+//! larger expression may be members.
 
 mod loops;
 mod rename;
@@ -95,8 +96,8 @@ impl Family {
 
 /// Maximum number of processes in a family for which symmetry is searched.
 const MOST_MEMBERS: u32 = 64;
-/// The offset of a value that replaces a label beyond all members. It is far from the values of
-/// programs.
+/// A member gets a label, and labels may be greater than all members. This is the offset of the
+/// values that stand for such labels. It is far from the values of programs.
 const FAR: i64 = 1 << 48;
 
 /// The interchangeable members of a program.
@@ -178,7 +179,7 @@ impl Symmetry {
         *self.processes.get(process as usize)?
     }
 
-    /// Returns the process of a family with a label.
+    /// Returns the process of a family that has this label.
     pub fn process(&self, family: u32, label: u32) -> Option<u32> {
         let process = self.of_family[family as usize].get(label as usize);
         process.copied().filter(|&process| process != u32::MAX)
@@ -358,7 +359,8 @@ fn families(program: &Program) -> Vec<Family> {
     families
 }
 
-/// Whether some statements, or a procedure of the program, may start a process.
+/// Whether statements may start a process, directly or by a call. A call counts if any procedure of
+/// the program starts a process.
 fn spawns(program: &Program, body: &[Stmt]) -> bool {
     let has = |stmts: &mut dyn Iterator<Item = &Stmt>, wanted: fn(&StmtKind) -> bool| {
         let mut found = false;

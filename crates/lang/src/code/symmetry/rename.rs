@@ -2,7 +2,8 @@
 //!
 //! The walk also checks types. It rejects the symmetry if an expression that may be a member is
 //! used as a plain number, or the other way round, or if a member is used in a way that a scalarset
-//! forbids. So this walk alone decides, and a wrong guess of the types does no harm.
+//! forbids. So this walk alone decides whether the program is symmetric, and a wrong guess of the
+//! types does no harm.
 
 use mazurka_core::Fingerprint;
 
@@ -115,7 +116,7 @@ struct BodyWalk<'a> {
     /// Whether an expression is evaluated in one step.
     one_step: bool,
     /// Whether values are kept in temporaries. Temporaries hold plain numbers, so in this case only
-    /// constants may be members, because they are not kept.
+    /// constants may be members: the compiler does not keep constants in temporaries.
     kept: bool,
     /// Whether the statements are part of an `atomic` block.
     atomic: bool,
@@ -173,7 +174,8 @@ impl BodyWalk<'_> {
         }
     }
 
-    /// Whether an expression has a value in every state.
+    /// Whether an expression has a value in every state. An `int` beyond 64 bits counts as a value
+    /// (docs/proofs/symmetry.md, Lemma 2).
     fn total(&self, e: &Expr) -> bool {
         match &e.kind {
             ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) => true,
@@ -307,8 +309,8 @@ impl BodyWalk<'_> {
         })
     }
 
-    /// Returns the range of the values of the members of a kind, for each family: the least value,
-    /// and the end.
+    /// Returns the values of a kind's members as one range for each family: the least value, and
+    /// the end, which is excluded.
     fn ranges(&self, kind: PlaceKind) -> impl Iterator<Item = (i64, i64)> {
         let families = self.typing.families.iter().enumerate();
         let ranges = families.filter_map(move |(at, family)| match kind {
@@ -426,8 +428,8 @@ impl BodyWalk<'_> {
         (kind == PlaceKind::Plain).then(|| tag(2).then(local.0.into()))
     }
 
-    /// Returns the fingerprint of the counter of a loop, which holds plain numbers, or goes through
-    /// all members in any order.
+    /// Returns the fingerprint of the counter of a loop. The counter must hold plain numbers, or
+    /// take all members as its values, in an order that does not matter.
     fn counter(&self, local: LocalId, stmt: &Stmt) -> Option<Fingerprint> {
         let (PlaceKind::Value(link), _) = self.typing.local(self.body, local) else {
             return self.plain_local(local);

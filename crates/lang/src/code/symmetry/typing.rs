@@ -35,7 +35,7 @@ pub(super) struct Typing {
     messages: FxHashMap<u32, (u32, usize)>,
 }
 
-/// Returns the sizes of the dimensions of an array; `None` for a single value.
+/// Returns the sizes of the dimensions of an array; empty for a single value.
 pub(super) fn dims(shape: &Shape, len: Option<u32>) -> SmallVec<[u32; 2]> {
     match len {
         None => SmallVec::new(),
@@ -62,7 +62,9 @@ pub(super) fn coordinates(dims: &[u32], flat: i64) -> SmallVec<[i64; 2]> {
 /// One index of an element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ElementIndex<'e> {
+    /// A constant.
     Known(i64),
+    /// The value of an expression.
     Of(&'e Expr),
 }
 
@@ -721,8 +723,9 @@ pub(super) fn is_one_sided(op: BinaryOp, a: &Expr, b: &Expr, (least, end): (i64,
     least >= 0 && holds(least) == holds(end - 1)
 }
 
-/// Returns, for each process of a family, the value that it contains more often than the other
-/// processes do; `None` if all processes have the same values.
+/// Returns, for each process of a family, the value that it contains more often than another
+/// process does, or `None` if there is not exactly one such value. Returns `None` if all processes
+/// contain the same values.
 fn own_values(
     family: &Family,
     counted: &BTreeMap<u32, BTreeMap<i64, u32>>,

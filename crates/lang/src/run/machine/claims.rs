@@ -1,5 +1,5 @@
-//! What a machine says about steps that were not made yet: the claims of the next step of a
-//! process, and the [`Promises`], such as the accesses that are still possible.
+//! The claims of the next step of a process, and the [`Promises`] of a machine, such as the
+//! accesses that are still possible.
 
 use mazurka_core::{Access, AccessKind, Blocker, Claims, ProcessId, Promises, add_claim};
 use smallvec::SmallVec;
@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use crate::code::{Claim, Code};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
-use crate::run::{InstrRange, Plain, peek};
+use crate::run::{InstrRange, PlainNumbers, peek};
 
 /// Adds the claims of a step that starts with these locals to `into`, which must be empty. Returns
-/// their key.
+/// the key of the claims: steps with equal keys have equal claims, and 0 means unknown.
 #[inline(always)]
 pub(super) fn claims_of(
     code: &Code,
@@ -38,8 +38,8 @@ pub(super) fn claims_of(
     }
 }
 
-/// Adds the claims of a step, if sends and receives claim different ends of a channel. Returns
-/// their key.
+/// Adds the claims of a step, if sends and receives claim different ends of a channel. Returns the
+/// key of the claims, as [`claims_of`] does.
 #[inline(never)]
 fn claims_of_ends(
     code: &Code,
@@ -57,8 +57,8 @@ fn claims_of_ends(
     }
 }
 
-/// Makes the claims of a step that waits at an end of a channel those of the other end, at which
-/// another process must make a step first.
+/// Replaces the claims of a step that waits at one end of a channel by claims of the other end,
+/// where another process must make a step first.
 #[inline(never)]
 fn claim_other_ends(code: &Code, step: u32, claims: &mut Claims) {
     let Some(ends) = &code.steps[step as usize].ends else {
@@ -80,7 +80,8 @@ fn claim_other_ends(code: &Code, step: u32, claims: &mut Claims) {
     }
 }
 
-/// Adds the claims of a step that accesses array elements. Returns their key.
+/// Adds the claims of a step that accesses array elements. Returns the key of the claims, as
+/// [`claims_of`] does.
 fn claims_with(
     code: &Code,
     claims: &[Claim],
@@ -94,7 +95,7 @@ fn claims_with(
             Claim::Element { kind, range, index } => {
                 let snippet = &code.snippets[index as usize];
                 let value = peek(
-                    &mut Plain,
+                    &mut PlainNumbers,
                     InstrRange::whole(snippet),
                     &[],
                     locals,
@@ -193,7 +194,7 @@ impl Promises for Machine {
         state.registers.life == Life::Alive
             && state
                 .code_positions()
-                .any(|pc| interference.from(pc, claims, waits))
+                .any(|pc| interference.interferes_from(pc, claims, waits))
     }
 
     #[inline]

@@ -7,8 +7,8 @@
 //!
 //! All sends are ordered with each other, and so are all receives. So one enabling event is enough
 //! for each step. If the channel holds n messages, the next receive takes the message of the n-th
-//! last send, which is the event that enabled it. If the channel has room for m messages, the next
-//! send uses the room that the m-th last receive has made.
+//! send from the end of the run, which is the event that enabled it. If the channel has room for m
+//! messages, the next send uses the room that the m-th receive from the end has made.
 //!
 //! A step that may do anything else with the channel claims both ends. It is ordered with all other
 //! accesses to the channel, so the search backwards for the enabling event stops there.

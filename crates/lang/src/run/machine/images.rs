@@ -1,7 +1,7 @@
 //! Fingerprints of the current state after a permutation of interchangeable processes. A
-//! permutation gives each member of a group the label of another; states that a permutation makes
-//! equal have the same future. `code/symmetry/mod.rs` finds the interchangeable processes and the
-//! cells that a permutation moves.
+//! permutation gives each member of a group the label of a member of this group. States that a
+//! permutation makes equal have the same future. `code/symmetry/mod.rs` finds the interchangeable
+//! processes and the cells that a permutation moves.
 
 use mazurka_core::{Fingerprint, ProcessId, Symmetric};
 
@@ -88,7 +88,8 @@ impl Machine {
         }
     }
 
-    /// Returns the fingerprint of a process's name; for a member, this is its group and its label.
+    /// Returns the fingerprint of a process's name; for a member, the fingerprint of its family and
+    /// its label.
     fn name(&self, symmetry: &Symmetry, process: u32, labels: &[u32]) -> Fingerprint {
         match symmetry.member(process) {
             Some((family, member)) => Fingerprint::EMPTY

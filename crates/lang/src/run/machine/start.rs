@@ -5,7 +5,9 @@ use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 
 use super::Machine;
 use crate::code::fault::Site;
-use crate::run::{Cpu, Fuel, Listener, Log, NoListener, Numbers, Plain, StepInProgress, evaluate};
+use crate::run::{
+    Cpu, Fuel, Listener, Log, NoListener, Numbers, PlainNumbers, StepInProgress, evaluate,
+};
 use crate::tell::scribe::Prints;
 
 impl Machine {
@@ -15,9 +17,9 @@ impl Machine {
         let prints = !self.code.program.prints.is_empty();
         for process in 0..self.code.processes.len() as u32 {
             if prints {
-                let mut situation = Prints::default();
-                self.start_process(process, &mut event, &mut situation);
-                self.printed_at_start.push(situation.texts());
+                let mut listener = Prints::default();
+                self.start_process(process, &mut event, &mut listener);
+                self.printed_at_start.push(listener.texts());
             } else {
                 self.start_process(process, &mut event, &mut NoListener)
             }

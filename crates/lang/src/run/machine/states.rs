@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::code::fault::Fault;
 use crate::run::machine::Machine;
 use crate::run::state::{Life, Process, State};
-use crate::run::{InstrRange, Plain, peek};
+use crate::run::{InstrRange, PlainNumbers, peek};
 
 impl Machine {
     /// Returns the fingerprint of the cells that are compared for determinism. `cells` holds the
@@ -140,7 +140,7 @@ impl Semantics for Machine {
         let snippet = &self.code.snippets[self.code.conditions[condition] as usize];
         let locals: SmallVec<[i64; 8]> = self.watched().collect();
         let (piece, cells) = (InstrRange::whole(snippet), &self.state.cells);
-        match peek(&mut Plain, piece, cells, &locals, &mut Vec::new()) {
+        match peek(&mut PlainNumbers, piece, cells, &locals, &mut Vec::new()) {
             Some(Ok(value)) => Some(value != 0),
             Some(Err(Fault::OutOfRange)) => None,
             // A condition without a value, for example a division by zero, does not hold.

@@ -41,7 +41,7 @@ impl Machine {
             // A quick step makes the end of a round of a `for` without the interpreter, which has
             // therefore not recorded the side of the test.
             match self.code.quick.get(mark as usize)?.as_ref()?.then {
-                AfterAccess::Next(_, next) => next.side_to(to),
+                AfterAccess::RoundEnd(_, round) => round.side_to(to),
                 AfterAccess::Rest(_) | AfterAccess::End(_) | AfterAccess::More(_) => None,
             }
         });

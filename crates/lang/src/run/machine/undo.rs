@@ -1,4 +1,4 @@
-//! Takes steps back, and tells what the last one has changed.
+//! Takes steps back, and returns the cells that the last step has changed.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ impl Machine {
         self.written_by_last_step(|cell| cell >= self.code.first_lock)
     }
 
-    /// Returns those cells that the last step wrote and that `of` accepts, with their old values.
+    /// Returns the cells that the last step wrote and that `of` accepts, with their old values.
     fn written_by_last_step(&self, of: impl Fn(u32) -> bool) -> FxHashMap<u32, i64> {
         let Some(taken) = self.taken.last() else {
             return FxHashMap::default();
@@ -42,8 +42,8 @@ impl Machine {
         while self.undo.len() > taken.undo
             && let Some(undo) = self.undo.last()
         {
-            // Not a copy of the whole entry: it has been written field by field, so that would
-            // cause a store-forwarding stall.
+            // This does not copy the whole entry: the entry was written field by field, so a copy
+            // would cause a store-forwarding stall.
             match *undo {
                 Undo::Cell(cell, value) => self.state.cells[cell as usize] = value,
                 Undo::Slot {
@@ -70,8 +70,8 @@ impl Machine {
         registers.life = Life::Alive;
     }
 
-    /// Takes back a change that few steps make. In a function of its own, because the frequent ones
-    /// then need fewer registers.
+    /// Takes back a change that few steps make. This is a separate function, so that the code for
+    /// frequent changes needs fewer registers.
     #[inline(never)]
     fn take_back_rare(&mut self, undo: Undo<i64>) {
         match undo {

@@ -12,7 +12,7 @@ use mazurka_diagnostics::Span;
 /// The reason why a program cannot run under a weak memory model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotWeak {
-    /// In atomicity statement, a step may make several accesses.
+    /// With `atomicity statement`, a step may make several accesses.
     #[error("each access has to be a step of its own: write `atomicity access` in the file")]
     Statements,
     /// The program has a property of states.
@@ -36,7 +36,9 @@ pub enum NotWeak {
     )]
     Ghosts,
     /// A step accesses several places.
-    #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
+    #[error(
+        "line {line}: this step makes several accesses: it may make one access, or update one variable"
+    )]
     Several {
         /// Where the step is.
         line: usize,
@@ -57,7 +59,7 @@ impl Code {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot.
+    /// The reason why the program cannot run under weak memory models.
     pub fn accesses_are_steps(&self) -> Result<(), NotWeak> {
         if self.has_object() {
             return Err(NotWeak::Clients);
@@ -84,7 +86,7 @@ impl Code {
         }
     }
 
-    /// Whether a process starts or joins another.
+    /// Whether a process may start or join another process.
     pub fn starts_processes(&self) -> bool {
         let starts = |op: &Op| {
             matches!(

@@ -22,7 +22,7 @@ use super::{DecidedPath, Doubts, Life, SymbolicMachine};
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub outcomes: Vec<i64>,
-    pub way: DecidedPath,
+    pub path: DecidedPath,
     /// The claims of the step in the recorded run.
     pub claims: Claims,
 }
@@ -129,7 +129,7 @@ impl AnyStart {
         let Some(next) = self.next(process).cloned() else {
             return false;
         };
-        let made = self.machine.step_along(process, &next.outcomes, &next.way);
+        let made = self.machine.step_along(process, &next.outcomes, &next.path);
         let claims = self.machine.events().last().map(|event| &event.claims);
         self.varies |= made.is_ok() && claims != Some(&next.claims);
         made.is_ok()
@@ -167,8 +167,8 @@ impl AnyStart {
     }
 
     /// Returns the observed values at the end of a run from these initial values (one value for
-    /// each cell). Returns `None` if they lead to numbers beyond 64 bits, and `Some(None)` if the
-    /// run is not executable from them.
+    /// each cell). Returns `None` if the initial values lead to numbers beyond 64 bits, and
+    /// `Some(None)` if the run is not executable from them.
     pub fn observe(&self, outlook: &Outlook, cells: &[i64]) -> Option<Option<Vec<i64>>> {
         if self.machine.value(outlook.condition, cells)? == 0 {
             return Some(None);

@@ -2,11 +2,11 @@
 //! other, with the same values, never reaches.
 //!
 //! Both machines share their terms. A value has the same term in both if it has the same name. The
-//! name of an input is the process and the index of the input there; the name of an initial value
-//! is that of the variable. Let a run of the first program have the path condition φ and the final
-//! state σ, and let φᵢ and σᵢ be those of the runs of the other program that end in the same way.
-//! For exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ), this run of the first program reaches
-//! a result that the other never reaches.
+//! name of an input consists of the process and the index of the input in the process; the name of
+//! an initial value is the name of the variable. Let a run of the first program have the path
+//! condition φ and the final state σ, and let φᵢ and σᵢ be the path conditions and final states of
+//! the runs of the other program that end in the same way. For exactly the values that satisfy φ ∧
+//! ⋀ ¬(φᵢ ∧ σ = σᵢ), this run of the first program reaches a result that the other never reaches.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ use super::state::initial_cells;
 use super::tell::Observed;
 
 impl SymbolicMachine {
-    /// Makes a machine for another program whose values can be compared with those of this one.
+    /// Makes a machine for another program. Its values can be compared with the values of this
+    /// machine.
     pub fn comparable(&self, code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
         let logic = Rc::clone(&self.logic);
         let cells = initial_cells(&code, &mut logic.borrow_mut());
@@ -45,8 +46,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Decides whether there are values for which a run is possible and no other run ends with the
-    /// same result.
+    /// Decides whether there are values for which `run` is possible and none of `others` ends with
+    /// the same result. If so, returns [`Agreement::Differ`] with such values.
     pub fn ends_alone<'a>(
         &self,
         run: &Observed,
@@ -77,7 +78,7 @@ impl SymbolicMachine {
 }
 
 impl Logic {
-    /// Returns the condition that the other run is possible and ends with the values of this one.
+    /// Returns the condition that the run `other` is possible and ends with the values of `run`.
     fn is_possible_with(&mut self, run: &Observed, other: &Observed) -> Term {
         let mut both = self.truth(true);
         for &condition in &other.path {

@@ -15,7 +15,7 @@ use crate::code::Compare;
 use crate::code::fault::Fault;
 use crate::run::{Halt, Obstacle, StepInProgress, choose};
 
-/// Limit on the values of a range that is enumerated.
+/// Limit on the number of values of a range that is enumerated.
 const MAX_VALUES: i64 = 256;
 
 impl TermDomain<'_> {
@@ -35,8 +35,8 @@ impl TermDomain<'_> {
         Ok(self.logic.constant(outcome.value))
     }
 
-    /// Returns a possible value as the outcome of the step. The outcome also says how many values
-    /// are possible.
+    /// Returns a possible value as the outcome of the step. The end of the outcome is one more than
+    /// the greatest possible value.
     fn choose_between(
         &mut self,
         step: &mut StepInProgress<'_>,
@@ -83,7 +83,8 @@ impl TermDomain<'_> {
         Ok(Outcome { value, end })
     }
 
-    /// Returns the value that was chosen when the run was recorded.
+    /// Returns the outcome if a guide decides: the given value, or the least value that the guide's
+    /// initial values allow.
     fn guided_choice(
         &mut self,
         step: &mut StepInProgress<'_>,

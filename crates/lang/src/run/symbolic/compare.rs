@@ -18,8 +18,8 @@ use super::logic::Logic;
 use super::state::{SymbolicProcess, SymbolicState};
 
 impl SymbolicMachine {
-    /// Returns fingerprints of what is observed and of the path condition as a set. They are the
-    /// same in every machine for this program.
+    /// Returns two fingerprints: of the observed cells, and of the path condition as a set. They
+    /// are the same in every machine for this program.
     pub fn result_print(&self) -> (Fingerprint, Fingerprint) {
         let observed = self.observation();
         let logic = &mut *self.logic.borrow_mut();
@@ -31,8 +31,8 @@ impl SymbolicMachine {
         )
     }
 
-    /// Returns the conditions of the path, each once, in an order that does not depend on that of
-    /// the steps.
+    /// Returns the conditions of the path, each once, in an order that does not depend on the order
+    /// of the steps.
     pub(super) fn path_as_set(&self) -> SmallVec<[Term; 32]> {
         let mut path = SmallVec::from_slice(&self.state.path);
         path.sort_unstable();
@@ -185,8 +185,8 @@ impl Semantics for SymbolicMachine {
         false
     }
 
-    /// Whether all values that lead to the other state also lead to this one. Returns false if the
-    /// solver cannot decide this.
+    /// Whether all values that lead to the other state also lead to this state. Returns false if
+    /// the solver cannot decide this.
     fn covers(&self, other: &SymbolicState) -> bool {
         let Some(pairs) = self.to_compare(&self.state, other) else {
             return false;

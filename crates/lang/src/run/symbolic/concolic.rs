@@ -33,7 +33,7 @@ fn is_broken_off(mishaps: &[Mishap]) -> bool {
 #[derive(Clone, Debug)]
 struct Followed {
     step: ScheduledStep,
-    way: DecidedPath,
+    path: DecidedPath,
 }
 
 /// Follows runs of a program from its own initial values, and computes the condition on the initial
@@ -62,10 +62,10 @@ impl Concolic {
         Self::until(code, max_local, Patience::default())
     }
 
-    /// Makes a machine like `new`, with a limit to the time of a step. It cannot follow a run with
+    /// Makes a machine like `new`, with a limit on the time of a step. It cannot follow a run with
     /// a longer step.
     pub fn until(code: &Code, max_local: u64, patience: Patience) -> Self {
-        Self::with(code, max_local, None, patience)
+        Self::with_solver(code, max_local, None, patience)
     }
 
     /// Makes a machine like `new`, with a solver for [`from_any_start`](Self::from_any_start).
@@ -86,10 +86,10 @@ impl Concolic {
             ..Effort::default()
         };
         let solver = Box::new(Embedded::new(effort));
-        Self::with(code, max_local, Some(solver), patience)
+        Self::with_solver(code, max_local, Some(solver), patience)
     }
 
-    fn with(
+    fn with_solver(
         code: &Code,
         max_local: u64,
         solver: Option<Box<dyn Solver>>,
@@ -131,7 +131,7 @@ impl Concolic {
     pub fn follow(&mut self, schedule: &Schedule) -> Result<(), StepError> {
         let pairs = self.run.iter().zip(&schedule.0);
         let same = pairs
-            .take_while(|(events_made, step)| events_made.step == **step)
+            .take_while(|(followed, step)| followed.step == **step)
             .count();
         self.run.truncate(same);
         self.machine.back_to(same);
@@ -141,14 +141,14 @@ impl Concolic {
         for step in &schedule.0[same..] {
             let process = self.machine.processes().find(&step.process);
             let process = process.ok_or(StepError::NotReady)?;
-            let way = self.machine.step_from(process, &step.outcomes)?;
+            let path = self.machine.step_from(process, &step.outcomes)?;
             if is_broken_off(&self.machine.events()[self.run.len()].mishaps) {
                 self.machine.back_to(self.run.len());
                 return Err(StepError::NotReady);
             }
             self.run.push(Followed {
                 step: step.clone(),
-                way,
+                path,
             });
         }
         Ok(())
@@ -159,11 +159,11 @@ impl Concolic {
     pub fn from_any_start(self, events: &[Event]) -> AnyStart {
         let processes = self.machine.processes().len();
         let mut steps: Vec<Vec<Recorded>> = vec![Vec::new(); processes];
-        let events_made = self.machine.events().iter().zip(events);
-        for ((made_event, event), followed) in events_made.zip(self.run) {
+        let pairs = self.machine.events().iter().zip(events);
+        for ((made_event, event), followed) in pairs.zip(self.run) {
             steps[made_event.process.index()].push(Recorded {
                 outcomes: followed.step.outcomes.to_vec(),
-                way: followed.way,
+                path: followed.path,
                 claims: event.claims.clone(),
             });
         }

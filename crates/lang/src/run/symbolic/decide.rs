@@ -1,7 +1,7 @@
 //! Decides unknown conditions. The side that a step takes is an outcome of the step.
 //!
 //! A side is offered as an outcome only if the solver finds values for it. If the solver cannot
-//! decide a side, the search does not follow it, and the verdict says so
+//! decide a side, the search does not follow it, and the verdict reports this
 //! ([`Doubts`](super::Doubts)). So the path condition of every run is satisfiable (if the
 //! `requires` are), and every failure that is found occurs for some values. If undecided sides were
 //! followed, the search could stop at a failure that does not exist.

@@ -42,7 +42,7 @@ pub(super) struct TermDomain<'a> {
     pub indices: &'a mut Vec<Option<u32>>,
     /// The inputs that the run has read: the process, the index of the input in the process, and
     /// its term.
-    pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
+    pub inputs_read: &'a mut Vec<(ProcessId, u32, Term)>,
     /// The invariants over elements that the step may have written, each with the condition under
     /// which the step has written an element.
     pub maybe_written: Vec<(u32, Term)>,
@@ -52,7 +52,7 @@ pub(super) struct TermDomain<'a> {
 
 /// The conditions over inputs before which processes rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum RestsBefore {
     /// No conditions.
     #[default]
     Nothing,
@@ -66,7 +66,7 @@ pub(super) enum Apart {
 #[derive(Debug, Default)]
 pub(super) struct StepEnd {
     /// The conditions before which processes rest.
-    pub apart: Apart,
+    pub rests_before: RestsBefore,
     /// Whether the step continues from such a condition and has not decided the condition yet.
     pub decides: bool,
     /// The operand with which the step continues.
@@ -79,9 +79,9 @@ pub(super) struct StepEnd {
 impl StepEnd {
     /// `decides` says that the step starts at a condition before which the process rested, so that
     /// it decides this condition.
-    pub fn new(apart: Apart, decides: bool, operand: Option<Term>) -> Self {
+    pub fn new(rests_before: RestsBefore, decides: bool, operand: Option<Term>) -> Self {
         Self {
-            apart,
+            rests_before,
             decides,
             operand,
             place: None,
@@ -154,20 +154,20 @@ impl Domain for TermDomain<'_> {
     }
 
     fn pauses(&self) -> bool {
-        self.resting.apart != Apart::Nothing
+        self.resting.rests_before != RestsBefore::Nothing
     }
 
     fn assumes_apart(&self) -> bool {
-        self.resting.apart == Apart::Conditions
+        self.resting.rests_before == RestsBefore::Conditions
     }
 
     fn may_rest(&mut self, quiet: bool) -> bool {
-        let asked = self.asked.len();
+        let inputs_read = self.inputs_read.len();
         let resting = &mut self.resting;
-        let rests = resting.apart != Apart::Nothing;
+        let rests = resting.rests_before != RestsBefore::Nothing;
         let may = rests && !resting.decides && self.maybe_written.is_empty();
         if quiet && may && self.guide.is_none() {
-            resting.place = Some(asked);
+            resting.place = Some(inputs_read);
         }
         resting.is_near()
     }
@@ -177,8 +177,8 @@ impl Domain for TermDomain<'_> {
     }
 
     fn rest(&mut self, step: &StepInProgress<'_>, extra: &mut Decisions, operand: Option<Term>) {
-        if let Some(asked) = self.resting.place.take() {
-            self.asked.truncate(asked);
+        if let Some(inputs_read) = self.resting.place.take() {
+            self.inputs_read.truncate(inputs_read);
         }
         let fuel = step.fuel.left();
         extra.rests = Some(RestBeforeCondition { operand, fuel });
@@ -288,8 +288,8 @@ impl Domain for TermDomain<'_> {
         self.choose_value(step, first, end)
     }
 
-    /// Returns a variable named by the process and the index of the input there, so that equivalent
-    /// runs read the same input.
+    /// Returns a variable named by the process and the index of the input in the process, so that
+    /// equivalent runs read the same input.
     fn input(
         &mut self,
         _: &Code,
@@ -299,7 +299,7 @@ impl Domain for TermDomain<'_> {
     ) -> Term {
         let name = input_name(path, number);
         let input = self.logic.terms.variable(Kind::Input, &name, sort_of(ty));
-        self.asked.push((process, number, input));
+        self.inputs_read.push((process, number, input));
         input
     }
 

@@ -1,6 +1,6 @@
-//! Steps whose decisions are known in advance. In concolic execution they follow from the initial
-//! values; afterwards the same path is followed again, over unknown initial values. A [`Guide`]
-//! supplies the decisions, so no solver is needed.
+//! Steps whose decisions are known in advance. In concolic execution the decisions follow from the
+//! initial values. Afterwards the same path is followed again, over unknown initial values. A
+//! [`Guide`] supplies the decisions, so no solver is needed.
 //!
 //! Guarded-command paper, sections 4 and 5.1.
 //!

@@ -29,8 +29,8 @@ pub(super) fn sort_of(ty: Type) -> Sort {
     }
 }
 
-/// A summary of the queries that the solver could not decide, and of what was given up because of
-/// them.
+/// A summary of the queries that the solver could not decide, and of the branches and properties
+/// that were given up because of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
     /// Branches were given up because they have no solution in which every `int` fits into this

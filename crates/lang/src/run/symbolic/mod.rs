@@ -65,7 +65,7 @@ use mazurka_smt::{Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
-use domain::{Apart, Cause, StepEnd, TermDomain};
+use domain::{Cause, RestsBefore, StepEnd, TermDomain};
 pub use guide::DecidedPath;
 use guide::Guide;
 pub use logic::Doubts;
@@ -92,7 +92,7 @@ struct StepUndo {
     undo: usize,
     path: usize,
     causes: usize,
-    asked: usize,
+    inputs_read: usize,
     unfinished: usize,
     between_marks: usize,
     /// Whether the step was only local work: the work before the first step, or the work after a
@@ -125,14 +125,14 @@ pub struct SymbolicMachine {
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
     table: ProcessTable,
-    /// The events of the run; those beyond `taken` are kept to reuse the allocation.
+    /// The events of the run, then events of steps that were taken back, to reuse their memory.
     run: Vec<Event>,
     taken: Vec<StepUndo>,
     undo: Vec<Undo<Term>>,
     causes: Vec<Cause>,
     /// The inputs that the run has read: the process, the index of the input in the process, and
     /// its term.
-    asked: Vec<(ProcessId, u32, Term)>,
+    inputs_read: Vec<(ProcessId, u32, Term)>,
     operands: Vec<Term>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
@@ -155,7 +155,7 @@ pub struct SymbolicMachine {
     /// before all other steps.
     any_order: bool,
     /// The conditions before which processes rest.
-    apart: Apart,
+    rests_before: RestsBefore,
     /// The decision procedure for unknown conditions, if there is one.
     guide: Option<Guide>,
     /// The initial values, if they are known although the terms are symbolic.
@@ -244,7 +244,7 @@ impl SymbolicMachine {
             taken: Vec::new(),
             undo: Vec::new(),
             causes: Vec::new(),
-            asked: Vec::new(),
+            inputs_read: Vec::new(),
             operands: Vec::new(),
             dirty: Vec::new(),
             initial: Vec::new(),
@@ -256,7 +256,7 @@ impl SymbolicMachine {
             probing: false,
             literal: false,
             any_order: false,
-            apart: Apart::Nothing,
+            rests_before: RestsBefore::Nothing,
             guide: None,
             values: None,
             selects: false,
@@ -281,6 +281,7 @@ impl SymbolicMachine {
         } = &mut self.state;
         self.indices.clear();
         let rests = processes[process.index()].extra.rests.take();
+        let operand = rests.and_then(|rests| rests.operand);
         let mut cpu = Cpu {
             code: &self.code,
             domain: &mut TermDomain {
@@ -291,9 +292,9 @@ impl SymbolicMachine {
                 literal: self.literal,
                 guide: &mut self.guide,
                 indices: &mut self.indices,
-                asked: &mut self.asked,
+                inputs_read: &mut self.inputs_read,
                 maybe_written: Vec::new(),
-                resting: StepEnd::new(self.apart, !step, rests.and_then(|rests| rests.operand)),
+                resting: StepEnd::new(self.rests_before, !step, operand),
             },
             step: &mut StepInProgress {
                 event,
@@ -337,7 +338,7 @@ impl SymbolicMachine {
             undo: self.undo.len(),
             path: self.state.path.len(),
             causes: self.causes.len(),
-            asked: self.asked.len(),
+            inputs_read: self.inputs_read.len(),
             unfinished: self.unfinished,
             between_marks: self.between_marks,
             local: self.is_between_marks(process),
@@ -558,7 +559,7 @@ impl SymbolicMachine {
             Box::new(Self {
                 probing: true,
                 patience: self.patience.clone(),
-                apart: self.apart,
+                rests_before: self.rests_before,
                 ..Self::at(code, logic, state, table, self.max_local)
             })
         });
@@ -733,7 +734,7 @@ impl Execution for SymbolicMachine {
             self.undo_to(taken.undo);
             self.state.path.truncate(taken.path);
             self.causes.truncate(taken.causes);
-            self.asked.truncate(taken.asked);
+            self.inputs_read.truncate(taken.inputs_read);
             let here = &mut self.state.processes[taken.process.index()];
             here.registers = taken.registers;
             here.extra = taken.decisions;

@@ -41,13 +41,13 @@ impl SymbolicMachine {
     /// assert_eq!(machine.step(ProcessId(0), &[1]).unwrap().outcomes.len(), 1);
     /// ```
     pub fn with_branches_apart(mut self) -> Self {
-        self.apart = super::domain::Apart::Branches;
+        self.rests_before = super::domain::RestsBefore::Branches;
         self
     }
 
-    /// Lets each process do its separate local work at any time, not before all other steps. So a
-    /// process never waits for another one with which it has no conflicting access. The number of
-    /// traces stays the same, but there are many more orders of steps.
+    /// Lets each process do its separate local work at any time, and not only before all other
+    /// steps. So a process never waits for another process with which it has no conflicting access.
+    /// The number of traces stays the same, but there are many more orders of steps.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -72,8 +72,8 @@ impl SymbolicMachine {
         self.state.cells.get(cell as usize).copied()
     }
 
-    /// Returns the line of the next step of a live process, or 0 if the process is between two
-    /// marks.
+    /// Returns the line of the next step of a process: 0 if the process is between two marks, and
+    /// `None` if the process is not alive.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         if self.is_between_marks(process) {
             return Some(0);
@@ -138,7 +138,7 @@ impl SymbolicMachine {
         let mut conditions = self.state.path.clone();
         conditions.push(self.condition_of(property, &here, at));
         let model: Model = self.logic.borrow_mut().model(&conditions)?;
-        Some(self.with(&model))
+        Some(self.with_model(&model))
     }
 
     /// Returns the conditions that the last step has added to the path, as terms.

@@ -99,7 +99,7 @@ impl SymbolicMachine {
 
     /// Returns the current run with these values for its unknowns.
     pub fn concrete_with(&self, valuation: &Valuation) -> Concrete {
-        self.with(&valuation.0)
+        self.with_model(&valuation.0)
     }
 }
 
@@ -107,12 +107,12 @@ impl SymbolicMachine {
     /// Returns the inputs that the current run has read, by name and sort.
     pub fn inputs_asked(&self) -> Vec<(String, Sort)> {
         let logic = self.logic.borrow();
-        let mut asked = self.asked.clone();
-        asked.sort_by_key(|&(process, number, _)| (self.table.path(process).clone(), number));
-        let asked = asked.into_iter().map(|(process, number, term)| {
+        let mut inputs_read = self.inputs_read.clone();
+        inputs_read.sort_by_key(|&(process, number, _)| (self.table.path(process).clone(), number));
+        let inputs_read = inputs_read.into_iter().map(|(process, number, term)| {
             let name = input_name(self.table.path(process), number);
             (name, logic.terms.sort(term))
         });
-        asked.collect()
+        inputs_read.collect()
     }
 }

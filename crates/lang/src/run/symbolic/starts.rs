@@ -20,10 +20,10 @@ use crate::code::fault::Site;
 const MAX_PATHS: usize = 4096;
 
 /// The result of starting a process.
-enum Start {
+enum StartResult {
     /// The step has been made.
-    Made,
-    /// Every path has a false `assume`; the mishap is that of one path.
+    Started,
+    /// Every path has a false `assume`; the mishap is from one of the paths.
     Discarded(Option<Mishap>),
     /// There are too many paths.
     Unknown,
@@ -37,14 +37,14 @@ impl SymbolicMachine {
         self.probing = true;
         for process in 0..self.code.processes.len() as u32 {
             // Local work neither blocks nor chooses.
-            let (mark, asked) = (self.undo.len(), self.asked.len());
+            let (mark, inputs_read) = (self.undo.len(), self.inputs_read.len());
             if self
                 .run_to_mark(ProcessId(process), &mut event, &[], false)
                 .is_err()
             {
                 // The work depends on an input: undo it, so that it becomes a step.
                 self.undo_to(mark);
-                self.asked.truncate(asked);
+                self.inputs_read.truncate(inputs_read);
             }
         }
         self.probing = false;
@@ -73,9 +73,9 @@ impl SymbolicMachine {
     pub(super) fn check_starts(&mut self) {
         for process in self.between_marks() {
             match self.start_process(process) {
-                Start::Made => {}
-                Start::Discarded(mishap) => self.initial.extend(mishap),
-                Start::Unknown => {
+                StartResult::Started => {}
+                StartResult::Discarded(mishap) => self.initial.extend(mishap),
+                StartResult::Unknown => {
                     let limit = format!("{MAX_PATHS} ways through the work before a first step");
                     self.logic.borrow_mut().doubt(Why::Limit(limit));
                 }
@@ -88,7 +88,7 @@ impl SymbolicMachine {
     /// that rest before a condition. Returns false if that is impossible for one of them.
     pub fn start_all(&mut self) -> bool {
         while let Some(&process) = self.between_marks().first() {
-            if !matches!(self.start_process(process), Start::Made) {
+            if !matches!(self.start_process(process), StartResult::Started) {
                 return false;
             }
         }
@@ -103,7 +103,7 @@ impl SymbolicMachine {
 
     /// Starts a process: without a mishap if possible, else with a mishap that is not a false
     /// `assume`.
-    fn start_process(&mut self, process: ProcessId) -> Start {
+    fn start_process(&mut self, process: ProcessId) -> StartResult {
         let depth = self.taken.len();
         let mut failing: Option<Vec<i64>> = None;
         let mut discarded = None;
@@ -116,7 +116,7 @@ impl SymbolicMachine {
             paths += 1;
             let event = &self.run[depth];
             match self.life(process) {
-                Life::Alive | Life::Ended => return Start::Made,
+                Life::Alive | Life::Ended => return StartResult::Started,
                 Life::Discarded => {
                     let mut mishaps = event.mishaps.iter().copied();
                     discarded = mishaps.find(|mishap| mishap.kind == MishapKind::Discarded);
@@ -128,9 +128,9 @@ impl SymbolicMachine {
         }
         let all_seen = paths < MAX_PATHS;
         match failing {
-            Some(outcomes) if self.step(process, &outcomes).is_ok() => Start::Made,
-            None if all_seen => Start::Discarded(discarded),
-            _ => Start::Unknown,
+            Some(outcomes) if self.step(process, &outcomes).is_ok() => StartResult::Started,
+            None if all_seen => StartResult::Discarded(discarded),
+            _ => StartResult::Unknown,
         }
     }
 }

@@ -90,8 +90,9 @@ impl SymbolicProcess {
     }
 }
 
-/// Whether the process lives. If it does: its position, its frame, how many children it has
-/// started, how many inputs it has read, why it waits, how it rests, and its locals.
+/// Whether a process is alive or how it ended. For a live process also its instruction, the start
+/// of its frame, the number of children it has started, the number of inputs it has read, why it
+/// waits, whether it rests before a condition, and its stack.
 type ProcessKey<'a> = (
     Life,
     Option<(

@@ -158,7 +158,7 @@ impl SymbolicMachine {
         conditions.extend(mishap.and_then(|mishap| self.broken_by(mishap)));
         conditions.extend(also);
         let model = self.logic.borrow_mut().model(&conditions)?;
-        Some(self.with(&model))
+        Some(self.with_model(&model))
     }
 
     /// Returns the condition under which the current state breaks a property. The property is given
@@ -177,7 +177,7 @@ impl SymbolicMachine {
     }
 
     /// Returns the current run with the values of a model for its unknowns.
-    pub(super) fn with(&self, model: &Model) -> Concrete {
+    pub(super) fn with_model(&self, model: &Model) -> Concrete {
         let logic = self.logic.borrow();
         let mut code = Code::clone(&self.original);
         let mut values = Vec::new();
@@ -199,12 +199,12 @@ impl SymbolicMachine {
             }
         }
         for variable in logic.terms.variables() {
-            let other_type = |&(_, _, asked): &(ProcessId, u32, Term)| {
-                let name = logic.terms.variable_of(asked).map(|asked| &asked.name);
-                asked != variable.term && name == Some(&variable.name)
+            let other_type = |&(_, _, input): &(ProcessId, u32, Term)| {
+                let name = logic.terms.variable_of(input).map(|input| &input.name);
+                input != variable.term && name == Some(&variable.name)
             };
             if let (Kind::Input, Some(value)) = (variable.kind, model.get(variable.term))
-                && !self.asked.iter().any(other_type)
+                && !self.inputs_read.iter().any(other_type)
             {
                 code.inputs.insert(variable.name.clone(), value);
                 values.push(Binding {

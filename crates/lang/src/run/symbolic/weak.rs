@@ -14,7 +14,7 @@ use mazurka_core::{AccessOrder, Claims, Event, Execution, ProcessId, StepError, 
 use mazurka_smt::Term;
 
 use super::SymbolicMachine;
-use super::domain::Apart;
+use super::domain::RestsBefore;
 use super::logic::Logic;
 
 /// The least value that encodes a term.
@@ -22,7 +22,7 @@ const FIRST_TERM: i64 = 1 << 62;
 
 impl Logic {
     /// Returns the value by which the engine represents a term.
-    fn named(&mut self, term: Term) -> i64 {
+    fn encode(&mut self, term: Term) -> i64 {
         match self.known(term) {
             Some(value) if value < FIRST_TERM => value,
             _ => FIRST_TERM + i64::from(self.numbered(term)),
@@ -30,7 +30,7 @@ impl Logic {
     }
 
     /// Returns the term that a value of the engine encodes.
-    fn of_name(&mut self, value: i64) -> Term {
+    fn decode(&mut self, value: i64) -> Term {
         if value < FIRST_TERM {
             self.constant(value)
         } else {
@@ -40,15 +40,16 @@ impl Logic {
 }
 
 impl SymbolicMachine {
-    /// Lets processes rest before every unknown condition, including that of an `assume`, and start
-    /// in any order. [`with_branches_apart`](Self::with_branches_apart) does the same for fewer
-    /// conditions. This is for engines that count local work as part of the access before it.
+    /// Lets processes rest before every unknown condition, including the condition of an `assume`,
+    /// and start in any order. [`with_branches_apart`](Self::with_branches_apart) does the same for
+    /// fewer conditions. This is for engines that count local work as part of the access before it.
     pub fn with_conditions_apart(mut self) -> Self {
-        self.apart = Apart::Conditions;
+        self.rests_before = RestsBefore::Conditions;
         self.starting_in_any_order()
     }
 
-    /// Returns how many conditions at the beginning of the path hold before the first step.
+    /// Returns the number of conditions at the beginning of the path that no step has added: they
+    /// come from the `requires`.
     fn required(&self) -> usize {
         self.taken
             .first()
@@ -73,7 +74,7 @@ impl WeakMemory for SymbolicMachine {
 
     fn value(&self, cell: u32) -> i64 {
         let term = self.state.cells[cell as usize];
-        self.logic.borrow_mut().named(term)
+        self.logic.borrow_mut().encode(term)
     }
 
     fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
@@ -84,7 +85,7 @@ impl WeakMemory for SymbolicMachine {
     }
 
     fn set_value(&mut self, cell: u32, value: i64) {
-        self.state.cells[cell as usize] = self.logic.borrow_mut().of_name(value);
+        self.state.cells[cell as usize] = self.logic.borrow_mut().decode(value);
     }
 
     fn line(&self, process: ProcessId) -> usize {

@@ -91,8 +91,8 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// Makes a node, or reports that the tree is too high. The recursion depth of the parser is no
-    /// bound for the height: the tree of a long sum grows to the left, without recursion.
+    /// Makes a node, or reports that the tree is too high. The recursion depth of the parser does
+    /// not bound the height: the tree of a long sum grows to the left, without recursion.
     pub(super) fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
         let below = match &kind {
             ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,

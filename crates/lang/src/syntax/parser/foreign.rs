@@ -20,7 +20,7 @@ const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` o
 const FOREIGN_WORDS: &[(&str, &str)] = &[
     (
         "thread",
-        "write `process` outside of all blocks, or `spawn { … }` in one",
+        "write `process` outside of all blocks, or `spawn { … }` inside a block",
     ),
     ("fork", "write `spawn { … }`"),
     ("go", "write `spawn { … }`"),

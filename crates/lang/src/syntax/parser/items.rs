@@ -15,7 +15,7 @@ use crate::check::hir::{Atomicity, Type};
 use mazurka_core::{Kind as Violation, Kinds};
 use mazurka_diagnostics::Span;
 
-/// The default limit of waiting messages in a channel without a capacity.
+/// The default limit on the number of waiting messages in a channel without a capacity.
 const DEFAULT_LIMIT: u64 = 16;
 
 impl<'s> Parser<'s> {

@@ -53,7 +53,7 @@ impl<'s> Parser<'s> {
         self.report(
             Diagnostic::new("M0105", span, "a declaration gives its value with `=`")
                 .label("expected `=`")
-                .help("`:=` is for assignments later on"),
+                .help("`:=` assigns a variable that is declared already"),
         );
     }
 
@@ -492,7 +492,7 @@ impl<'s> Parser<'s> {
             }
             kind if opens_any_statement(kind) || kind == TokenKind::LBrace => self.outside(),
             TokenKind::Comma | TokenKind::OrOr => {
-                let help = "no sign separates declarations and processes";
+                let help = "declarations and processes follow each other without a separator";
                 self.unexpected_with("a declaration or a process", Some(help.to_owned()))
             }
             _ => self.unexpected("a declaration or a process"),

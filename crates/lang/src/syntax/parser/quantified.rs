@@ -149,7 +149,7 @@ impl<'s> Parser<'s> {
         let name = self.name("the name of a function")?;
         let params = self.params(name)?;
         if !self.at(TokenKind::Colon) {
-            let help = format!("say what it gives: `fn {}(…): int {{ e }}`", name.text);
+            let help = format!("declare its result: `fn {}(…): int {{ e }}`", name.text);
             return Err(self.unexpected_with("`:` and a type", Some(help)));
         }
         self.bump();

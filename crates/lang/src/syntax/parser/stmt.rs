@@ -1,5 +1,5 @@
 //! Parses statements. A list of statements continues after a statement that cannot be parsed: the
-//! function skips to its end, and reports the mistakes in the blocks inside it.
+//! parser skips to the end of this statement, and reports the mistakes in the blocks inside it.
 
 use super::super::ast::{Expr, ExprKind, Name, ResultTarget, Spawned, Stmt, StmtKind, Text};
 use super::super::token::TokenKind;
@@ -150,8 +150,8 @@ impl<'s> Parser<'s> {
         self.deeper(Self::guarded)
     }
 
-    /// Parses something one level deeper. A bracket after a guard, a choice or a test does not add
-    /// a level.
+    /// Runs `read` one level of nesting deeper. A bracket after a guard, a choice or a test does
+    /// not add a level.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.stmt_depth >= MAX_STMT_DEPTH {
             return Err(self.too_deep("statements are", MAX_STMT_DEPTH, "statements"));
@@ -234,7 +234,7 @@ impl<'s> Parser<'s> {
         self.after_expression(first)
     }
 
-    /// Whether an expression begins here. Parentheses may be those of a statement.
+    /// Whether an expression begins here. A parenthesis may also begin a statement.
     pub(super) fn at_expression(&self) -> bool {
         match self.kind() {
             TokenKind::LParen => {

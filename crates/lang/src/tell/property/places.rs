@@ -1,7 +1,7 @@
 //! Computes from the code the lines at which a process can rest. An `at` with any other line is
 //! reported as a mistake, because the answer "unreachable" would hide this mistake.
 //!
-//! The result may contain too many lines, because all paths through the code count, also those that
+//! The result may contain too many lines, because all paths through the code count, also paths that
 //! no run takes. The name of a spawned process is known only at run time, so `0.1` may be any
 //! process that process 0 may spawn.
 
@@ -45,7 +45,7 @@ struct RestWalk {
     unknown: bool,
 }
 
-/// Refuses a point that no process can reach.
+/// Returns an error for a point that no process can reach.
 pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(), String> {
     let name = process.to_string();
     let mut numbers = name.split('.').map(|k| k.parse().unwrap_or(usize::MAX));
@@ -57,7 +57,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         ));
     };
     let mut parent = first.to_string();
-    let mut walk = RestWalk::from(code, [entry.pc as usize].into_iter().collect());
+    let mut walk = RestWalk::starting_at(code, [entry.pc as usize].into_iter().collect());
     for number in numbers {
         if walk.unknown {
             return Ok(());
@@ -72,7 +72,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
             });
         }
         parent = format!("{parent}.{number}");
-        walk = RestWalk::from(code, walk.spawns);
+        walk = RestWalk::starting_at(code, walk.spawns);
     }
     let lines = walk.lines(code);
     if walk.unknown || lines.iter().any(|(known, _)| *known == line) {
@@ -122,7 +122,7 @@ fn shown_line(code: &Code, line: usize) -> String {
 
 impl RestWalk {
     /// Follows all paths from some starts, into calls but not into spawned processes.
-    fn from(code: &Code, starts: FxHashSet<usize>) -> Self {
+    fn starting_at(code: &Code, starts: FxHashSet<usize>) -> Self {
         let mut walk = Self::default();
         let start = |&pc: &usize| CodePosition {
             pc,
@@ -218,9 +218,9 @@ fn called(code: &Code, place: CodePosition, procedure: u32) -> Vec<CodePosition>
     places
 }
 
-/// Whether a process that starts at `start` may spawn more processes than there are starting places
-/// in its code. This is possible if two spawns start the same procedure, or if a spawn is in a loop
-/// or in a called procedure.
+/// Whether a process that starts at `start` may spawn more processes than [`RestWalk::spawns`] has
+/// entries. This is possible if two spawns start the same procedure, or if a spawn is in a loop or
+/// in a called procedure.
 fn spawns_again(code: &Code, start: usize) -> bool {
     let own = own(code, [start]);
     let mut starts: FxHashSet<u32> = FxHashSet::default();
@@ -309,7 +309,7 @@ proc p() {
 }";
 
     #[test]
-    fn a_process_that_cannot_be_is_refused() {
+    fn a_process_that_never_exists_is_refused() {
         let first = "those of the program are 0 and 1, and what they spawn";
         refused(
             TWO,
@@ -346,7 +346,7 @@ proc p() {
     }
 
     #[test]
-    fn where_a_process_may_rest_is_asked() {
+    fn lines_where_a_process_may_rest_are_accepted() {
         for (process, lines) in [("0", &[4, 5, 9, 20][..]), ("1", &[14, 17]), ("1.0", &[15])] {
             for line in lines {
                 let property = format!("at({process}, {line})");
@@ -356,7 +356,7 @@ proc p() {
     }
 
     #[test]
-    fn what_may_be_spawned_may_be_asked() {
+    fn processes_that_may_be_spawned_are_accepted() {
         for program in [
             "var x: int = 0 process { for i in 0..9 { spawn { x := 1 } } }",
             "var x: int = 0 process { while x < 9 { spawn { x := 1 } } }",
