@@ -123,7 +123,7 @@ impl Checked {
         occur.and(self.counted)
     }
 
-    /// Returns the names of these kinds.
+    /// Returns the names of the violated kinds.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.violated().iter().map(Kind::name).collect();
         names.join(", ")

@@ -478,7 +478,7 @@ pub(crate) struct WeakRequest {
 /// The contents of a record.
 struct RecordContents {
     command: &'static str,
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     counted: Kinds,
     counts: Counts,
     bounds: Vec<Bound>,

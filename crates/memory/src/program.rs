@@ -9,11 +9,12 @@
 //! 1. `pending(t)` is called for threads that have started: the first
 //!    [`initial_threads`](Program::initial_threads), and those that a spawn has started.
 //! 2. `modify(t, v)` is called only while an update or an await is pending. It must not change what
-//!    the other functions return. If threads are not independent, two more rules hold. First, when
-//!    an update has been read, the last call of `modify` for it had the value that the update
-//!    reads. Second, every write of the graph has been returned by `pending` or `modify` since the
-//!    last `rewind`. So a value may be the name of a write, and the program itself stores the
-//!    written bits. Real code needs this, because its pointers differ from run to run.
+//!    the other functions return. If threads are not independent, two more rules hold. First, once
+//!    the engine has determined the value that an update reads, its last call of `modify` for the
+//!    update has this value. Second, every write of the graph has been returned by `pending` or
+//!    `modify` since the last `rewind`. So a value may be the name of a write, and the program
+//!    itself stores the written bits. Real code needs this, because its pointers differ from run to
+//!    run.
 //! 3. `answer(t, v)` makes the pending access of thread `t`. Accesses of different threads are
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
 //!    race-free code expects. Threads that share nothing except through the engine set

@@ -39,7 +39,7 @@ pub(super) struct Native {
 
 /// The question for a search.
 pub(super) struct NativeQuestion<'a> {
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     pub counted: Kinds,
     /// The kinds that end the search.
     pub stops: Kinds,

@@ -41,7 +41,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 pub(super) struct Question<'a> {
     pub code: &'a Arc<Code>,
     pub memory: Memory,
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     pub counted: Kinds,
     /// The kinds that end the search.
     pub stops: Kinds,

@@ -6,9 +6,9 @@
 //! GenMC has no hb|loc. Without it, an sc store would not be ordered before an sc load that reads
 //! from a relaxed update in the release sequence of the store; RC11 and C++20 order them. RC11 of
 //! PLDI 2017 has no rf, which matters only next to a fence: between sc accesses, rf is part of
-//! hb|loc. It requires different locations in po;hb;po, and treats an update as one event. Here, as
-//! in GenMC, an update is two events. So the outcome of Z6.U is forbidden, which RC11 and C++20
-//! admit (docs/memory.md).
+//! hb|loc. RC11 of PLDI 2017 also requires different locations in po;hb;po, and treats an update as
+//! one event. Here, as in GenMC, an update is two events. So the outcome of Z6.U is forbidden,
+//! which RC11 and C++20 admit (docs/memory.md).
 //!
 //! Next to a fence, hb|loc need not be checked, because it adds no cycle. Let F be hb-before x, and
 //! x before b in hb|loc. A cycle leaves b either by po, and F;hb;po is in psc anyway, or to an
@@ -17,7 +17,8 @@
 //! A new event e has no successor in po, rf or hb. So a new edge A → B starts with e: either A is
 //! e, or A is a fence that is hb-before e and the path continues from e by rb or mo. So there is a
 //! cycle iff the edges that leave e lead back to e or to such a fence. If no write is mo-after e,
-//! there are none. An edge from an event to itself would break coherence, which has been checked.
+//! there are no such edges. An edge from an event to itself would break coherence, which has been
+//! checked.
 //!
 //! The search visits the events that e leads to. It need not compare all pairs of events, because
 //! the reached events form suffixes:
