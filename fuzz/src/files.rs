@@ -9,7 +9,7 @@ use mazurka::replay::Recording;
 use mazurka::solving::SolverChoice;
 use mazurka::{Algorithm, Limits, Options, Program, quietly};
 
-/// The program of records and checkpoints.
+/// The program that the records and checkpoints are about.
 pub fn program() -> &'static Program {
     static PROGRAM: OnceLock<Program> = OnceLock::new();
     let source = "
@@ -22,7 +22,7 @@ pub fn program() -> &'static Program {
     PROGRAM.get_or_init(|| Program::load("damaged.maz", source, &[]).expect("a good program"))
 }
 
-/// The program of proofs: it has a loop, a lock and a spawned process.
+/// The program that the proofs are about: it has a loop, a lock and a spawned process.
 pub fn proved() -> &'static Program {
     static PROGRAM: OnceLock<Program> = OnceLock::new();
     let source = "
@@ -67,14 +67,14 @@ pub fn checkpoint(text: &str) -> bool {
     true
 }
 
-/// Parses proofs and checks them. Returns what they prove, if they pass.
+/// Parses proofs and checks them. Returns the proofs, if the checker accepts them.
 pub fn proof(text: &str) -> Option<ProofFile> {
     let file = ProofFile::parse(text).ok()?;
     let checked = proved().check_proof(&file, &options(), &mut quietly());
     checked.is_ok().then_some(file)
 }
 
-/// Parses a certificate and checks it. Returns whether it shows something.
+/// Parses a certificate and checks it. Returns whether the checker accepts it.
 pub fn certificate(bytes: &[u8]) -> bool {
     let Ok(read) = Certificate::from_bytes(bytes) else {
         return false;

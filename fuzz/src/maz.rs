@@ -14,7 +14,7 @@ pub fn read(source: &str) -> bool {
     code.is_ok()
 }
 
-/// Formats a text, unless it has mistakes. Formatting it again changes nothing.
+/// Formats a text, unless it has mistakes, and asserts that formatting the result changes nothing.
 fn lay_out(source: &str) {
     match format(source) {
         Ok(text) => assert_eq!(format(&text).as_ref(), Ok(&text), "of {source:?}"),

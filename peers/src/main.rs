@@ -4,9 +4,9 @@
 //! `cargo run --release --manifest-path peers/Cargo.toml`; `-- ours` runs only mazurka-rt; `--
 //! NAME` runs only the program of this name. Every time is the median of several repetitions, in
 //! one run of one binary. A repetition makes as many searches as fit into a millisecond, at least
-//! one. The time includes what a search does before its first execution. The closure of a program
-//! counts its runs, which are the executions. A search that is cut at [`MOST`] executions is
-//! marked.
+//! one. The time includes the preparations of a search before its first execution. The closure of a
+//! program counts its runs, which are the executions. A search that is cut at [`MOST`] executions
+//! is marked.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -3,8 +3,8 @@
 //!
 //! `cargo bench -p mazurka-benches --features measure --bench instructions`. This needs Linux,
 //! `valgrind` and gungraun's runner in the same version as its library: `cargo install --locked
-//! gungraun-runner --version 0.20.0`. If one of them is missing, the benchmark reports that and
-//! ends without a failure.
+//! gungraun-runner --version 0.20.0`. If one of these three is missing, the benchmark reports that
+//! and ends without a failure.
 
 mod programs;
 
@@ -45,7 +45,7 @@ fn starts(tool: &str) -> bool {
     command.status().is_ok()
 }
 
-/// The macros define a `main`, hence the module.
+/// A module of its own, because the macros define a `main`.
 mod counted {
     use std::hint::black_box;
     use std::sync::Arc;

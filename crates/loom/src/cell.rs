@@ -1,5 +1,5 @@
-//! Cells with loom's signatures: `UnsafeCell::get` returns a pointer object, and the access to the
-//! cell counts from its creation to its drop.
+//! Cells with loom's signatures: `UnsafeCell::get` returns a pointer object. The access to the cell
+//! lasts from the creation of this object to its drop.
 
 use std::cmp::Ordering;
 use std::fmt;

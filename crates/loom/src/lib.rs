@@ -5,14 +5,14 @@
 //! loom = { package = "mazurka-loom", version = "0.2" }
 //! ```
 //!
-//! Whatever loom and std have in common comes from `mazurka-rt`. This crate adds what is specific
-//! to loom: `cell`, atomics whose creation counts as an access (sync/atomic.rs), `model::Builder`,
-//! `thread::spawn` without `Send`, `sync::Notify`, `future::AtomicWaker`, `lazy_static::Lazy`, and
-//! the calls that steer a search.
+//! `mazurka-rt` provides the API that loom and std have in common. This crate adds the parts that
+//! are specific to loom: `cell`, atomics whose creation counts as an access (sync/atomic.rs),
+//! `model::Builder`, `thread::spawn` without `Send`, `sync::Notify`, `future::AtomicWaker`,
+//! `lazy_static::Lazy`, and the calls that steer a search.
 //!
 //! Differences:
 //! - [`explore`], [`stop_exploring`] and [`skip_branch`] do nothing: everything is explored.
-//! - `max_threads` and `max_branches` do not limit what can be explored.
+//! - `max_threads` and `max_branches` do not restrict the exploration.
 //! - Statics live for ever, as in Rust. loom drops those of `lazy_static!` when the first thread
 //!   ends, and fails if another thread uses one afterwards.
 //! - `preemption_bound` applies only to searches that do not end without it: see

@@ -29,13 +29,13 @@ pub struct Builder {
     pub preemption_bound: Option<usize>,
     /// Ignored: no checkpoint is written.
     pub checkpoint_file: Option<PathBuf>,
-    /// Ignored, since there is no file.
+    /// Ignored: no checkpoint is written.
     pub checkpoint_interval: usize,
     /// Ignored: everything is explored.
     pub expect_explicit_explore: bool,
     /// Ignored: reports always show locations.
     pub location: bool,
-    /// Ignored: no log is written, and reports show what matters.
+    /// Ignored: no log is written; a report of a failure shows its steps.
     pub log: bool,
 }
 

@@ -31,7 +31,7 @@ fn pointers_are_watched_while_they_exist() {
             let thread = thread::spawn(move || {
                 let pointer = other.get();
                 seen.store(true, SeqCst);
-                // SAFETY: only reads, or the model fails.
+                // SAFETY: no thread writes the value. A pointer for writing makes the model fail.
                 assert_eq!(unsafe { *pointer.deref() }, 1);
             });
             if flag.load(SeqCst) {

@@ -85,7 +85,7 @@ pub enum NotCertified {
 pub struct Certified {
     /// The certificate.
     pub certificate: Certificate,
-    /// What the certificate shows about all executions.
+    /// The properties of all executions that the certificate proves.
     pub facts: Facts,
     /// Number of steps that were added to the tree of `optimal`.
     pub added: u64,
@@ -123,7 +123,7 @@ impl Checked {
         occur.and(self.counted)
     }
 
-    /// Returns the names of these kinds.
+    /// Returns the names of the violated kinds.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.violated().iter().map(Kind::name).collect();
         names.join(", ")
@@ -160,7 +160,8 @@ impl Observer<Machine> for TreeRecorder {
     }
 }
 
-/// Asks the watch and the limits whether to continue. If not, `bound` is the reason.
+/// Checks the watch and the limits. `bound` is the limit that was reached; `None` while the work
+/// may continue.
 struct ContinueWatch<'a, 'w> {
     options: &'a Options,
     watch: &'a mut Watch<'w>,

@@ -8,7 +8,7 @@
 //! version of Mazurka, because another version may compute other fingerprints and number the
 //! locations of a program in another way. A developer may forget to increase the version. So a
 //! checkpoint also contains the combined fingerprints of one run. The reader makes the same run and
-//! compares.
+//! compares its fingerprints.
 //!
 //! A checkpoint contains a checksum of its own text. Without it, a changed digit could be another
 //! valid count or part, and the resumed search would give a wrong result. The checksum covers the
@@ -93,7 +93,7 @@ struct Saved {
     left: Vec<RemainingPart>,
 }
 
-/// The first fields, which say which version can read the rest.
+/// The first fields. They determine whether this version can read the rest.
 #[derive(Deserialize)]
 struct Header {
     #[serde(default)]

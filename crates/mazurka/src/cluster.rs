@@ -1,5 +1,5 @@
-//! A search by many computers: the job, its orders, and their results. The crate `cluster` moves
-//! these as bytes, without knowing what they contain.
+//! A search by many computers: the job, its orders, and their results. The crate `cluster`
+//! transfers these as bytes and does not interpret them.
 //!
 //! This module does not use a network. It defines the texts that computers exchange, and checks
 //! them when it parses them:
@@ -9,7 +9,7 @@
 //!   the order for the whole search.
 //! - The *result* of an order is a checkpoint too. If it has no remaining parts, the part of the
 //!   order was explored completely. Otherwise the part took too many steps and was cut, and
-//!   [`orders`] returns an order for each piece, in order.
+//!   [`orders`] returns an order for each piece, in the order of the pieces.
 //!
 //! A result depends on the order alone, except for its time. So it does not matter which computer
 //! explores an order, or how often. The parts form a tree, and the [`Sum`] of the results in the

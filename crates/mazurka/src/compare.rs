@@ -128,8 +128,8 @@ pub struct CompareRecord {
 pub struct Difference {
     /// The program that has it: 0 or 1.
     pub of: usize,
-    /// The unknown values for which only that program has it, by name, including those of the other
-    /// program.
+    /// Values of the unknowns of both programs, by name, for which only that program has the
+    /// outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Binding>,
     /// A run with this outcome.
@@ -146,7 +146,7 @@ struct Outcomes {
     met: BTreeMap<RunOutcome, Schedule>,
 }
 
-/// Returns the number of an ending that is compared.
+/// Returns a number for an ending; `None` if runs with this ending have no outcome.
 fn number(ending: Ending) -> Option<u8> {
     match ending {
         Ending::Final => Some(0),

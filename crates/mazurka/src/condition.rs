@@ -350,7 +350,7 @@ struct Formulas {
     others: ShownFormula,
     unknown: Option<ShownFormula>,
     discarded: Option<ShownFormula>,
-    /// What the first three formulas may assume, so that they can be simplified.
+    /// A condition that the first three formulas may assume, so that they can be simplified.
     given: Term,
 }
 
@@ -401,7 +401,7 @@ impl Describer<'_> {
         ShownFormula { text, readable }
     }
 
-    /// Returns the formulas. `bounded` says that for any value a run may have been cut.
+    /// Returns the formulas. `bounded` says whether a limit may have cut a run for every value.
     fn formulas(&self, start: Term, gathered: &ConditionCollector<'_>, bounded: bool) -> Formulas {
         let classes = gathered.classes.iter().map(|class| class.condition);
         let sorted = |terms: &FxHashSet<Term>| {

@@ -42,8 +42,8 @@ impl Program {
 
     /// Searches for the covers that count, and adds the results to a record. If another violation
     /// was found and the search need not go on after it, each search for a cover may use as many
-    /// steps as the main search, but at least a million. Covers for which the limits leave nothing
-    /// remain open.
+    /// steps as the main search, but at least a million. A cover for which the limits leave no
+    /// steps or time remains open.
     pub(crate) fn look_for_covers(
         &self,
         record: &mut Record,

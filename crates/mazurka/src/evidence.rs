@@ -249,9 +249,9 @@ pub(crate) fn found_deadlock<M: Narrator + Semantics>(
     }
 }
 
-/// Returns the evidence for a violation of native code whose run was cut off by the time limit when
-/// it was made again. Panics if there is time left: then a violation that does not occur again is a
-/// defect of Mazurka.
+/// Returns the evidence for a violation of native code that did not occur again, because the time
+/// limit cut the repetition of its run off. Panics if there is time left: then it is a defect of
+/// Mazurka that the violation does not occur again.
 fn not_again(kind: Kind, run: Run, schedule: &Schedule, evidence_time: &EvidenceTime) -> Witness {
     let name = kind.name();
     assert!(

@@ -97,9 +97,9 @@ pub(crate) trait Front: Sync {
     /// compare states.
     const ALONE: bool = false;
 
-    /// Whether the search has found out something about the program that it needs from the start,
-    /// such as an access that must be a step. The search must then be repeated. The error says
-    /// which part of the program cannot be explored.
+    /// Whether the search must be repeated, because it has learned a fact about the program that it
+    /// needs from the start, such as an access that must be a step. The error says which part of
+    /// the program cannot be explored.
     fn learned(_machine: &mut Self::Machine) -> Result<bool, Refused> {
         Ok(false)
     }
@@ -165,7 +165,7 @@ macro_rules! on_front {
         }
     };
 }
-/// The same in a browser, where one front end represents all languages (either.rs).
+/// The same macro for a browser, where one front end represents all languages (either.rs).
 #[cfg(target_family = "wasm")]
 macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {{

@@ -77,8 +77,8 @@ impl Front for Native {
     type Machine = Machine;
 
     /// Creates a machine for one run, for example for a schedule that a search has found. A search
-    /// first finds out which accesses are steps, and a schedule is meaningless without this. So the
-    /// search is repeated here.
+    /// first determines which accesses are steps, and a schedule is meaningless without this
+    /// information. So the search is repeated here.
     fn machine(&self, options: &Options) -> Machine {
         mazurka_c::set_deadline(options.limits.time);
         let mut machine = Machine::for_runs().expect("a program is loaded");
@@ -135,7 +135,7 @@ impl Front for Native {
                 machine.start_again();
                 Ok(true)
             }
-            // The findings contain the bound.
+            // The bound is already among the findings.
             Some(SearchStop::OutOfTime | SearchStop::Raced) => {
                 machine.end_broken_search();
                 Ok(false)

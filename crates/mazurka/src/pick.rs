@@ -13,7 +13,7 @@
 //!
 //! If the program may loop, `stateful` comes first, because the other engines cannot decide
 //! anything if a run is infinite. All engines give the same verdict, because they explore the same
-//! executions. But only `stateful` can find a livelock, where the other engines reach a bound, and
+//! executions. But only `stateful` can find a livelock; the other engines then reach a bound. And
 //! only `stateful` decides temporal properties, so it is the only engine if these count. Up to a
 //! given depth, `stateful` finds everything that the others can find. So if only the limit on depth
 //! ends it, the others are not tried.

@@ -211,7 +211,7 @@ impl Program {
 /// Why a program cannot be searched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// No values satisfy what the program requires.
+    /// No initial values satisfy the `requires` of the program.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to {0}")]
     NoStart(&'static str),
     /// The solver is not installed.

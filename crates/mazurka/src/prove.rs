@@ -141,7 +141,7 @@ pub enum ProveError {
         "there is no rule for `{0}`: put the reason to stop into the loop's condition, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Leave(&'static str),
-    /// The program has ghosts, which are written in the previous step.
+    /// The program has ghosts, whose assignments belong to the step before them.
     #[error(
         "there is no rule for ghost variables: declare them `var`, and write them in an `atomic` block with the step that they belong to"
     )]

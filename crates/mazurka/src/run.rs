@@ -40,10 +40,10 @@ pub use mazurka_core::{ProcessPath, Random, Schedule};
 /// The execution to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// By this schedule.
+    /// The run of this schedule.
     Schedule(Schedule),
-    /// At random: in every state each ready process is equally likely. A seed always gives the same
-    /// run.
+    /// A random run: in every state each ready process is equally likely. A seed always gives the
+    /// same run.
     Seed(u64),
 }
 

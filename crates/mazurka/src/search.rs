@@ -2,8 +2,8 @@
 //!
 //! [`Program::check`] chooses the engine and stops as soon as the verdict is certain.
 //! [`Program::explore`] explores the whole space with one [`Algorithm`] and counts. Both ask a
-//! [`Watch`] at intervals whether to continue; [`quietly`](crate::quietly) returns one that always
-//! does.
+//! [`Watch`] at intervals whether to continue; [`quietly`](crate::quietly) returns a watch that
+//! always continues.
 //!
 //! ```
 //! use mazurka::search::Algorithm;
@@ -87,8 +87,8 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     evidence::witnesses(machine, found, head.counted, &evidence_time)
 }
 
-/// Searches a program with one machine. If the search has found out something about the program
-/// that it needs from the start, it starts again.
+/// Searches a program with one machine. If the search learns a fact about the program that it needs
+/// from the start, it starts again.
 pub(crate) fn search_alone<F: Front>(
     machine: &mut F::Machine,
     search: &Search<Algorithm>,
@@ -122,8 +122,8 @@ fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
     (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
 }
 
-/// Joins the record of a search for graver violations into the record so far. Returns whether that
-/// search ended before it hit a limit.
+/// Merges the record of a search for graver violations into the record so far. Returns whether that
+/// search ended without hitting a limit.
 fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     let ended = more.stopped != StopReason::Bound;
     if ended {
@@ -157,7 +157,7 @@ fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
     ended
 }
 
-/// Checkpoints of an exploration: where to resume, and what to do with new ones.
+/// The checkpoints of an exploration: the one to resume from, and a function that saves new ones.
 pub struct Saving<'a> {
     /// The checkpoint of an earlier exploration.
     pub from: Option<&'a Checkpoint>,

@@ -24,7 +24,7 @@ use mazurka_smt::{Assembly, Choice, Deadline, Effort, Missing, Solver, assemble}
 
 pub use mazurka_smt::{Choice as SolverChoice, present as second_solver, stop_all as stop_solvers};
 
-/// The least time for finding evidence, even if the time limit is over.
+/// Minimum time for finding evidence. It is granted even after the time limit.
 const FOR_EVIDENCE: Duration = Duration::from_millis(500);
 
 /// Receives every query that reaches a solver, as SMT-LIB text with the answer as a comment.

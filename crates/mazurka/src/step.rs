@@ -48,7 +48,7 @@ pub struct Stepper<'a> {
     machine: Box<dyn Narrator>,
     /// The steps of the run, with their descriptions.
     steps: Vec<Step>,
-    /// The steps that were taken back. The one that `redo` makes next is the last.
+    /// The steps that were taken back. `redo` next makes the last one.
     ahead: Vec<ScheduledStep>,
     random: Random,
 }

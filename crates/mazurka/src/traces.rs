@@ -54,9 +54,9 @@ pub enum NotLinear {
 }
 
 impl Program {
-    /// Compares two runs. If they are not equivalent, the result says why: the first two dependent
-    /// steps of the first run whose order differs in the second, or the first step that the second
-    /// run does not have, or that the second run is longer.
+    /// Compares two runs. If they are not equivalent, the result gives one reason: the first two
+    /// dependent steps of the first run whose order differs in the second run, the first step that
+    /// the second run does not have, or that the second run is longer.
     ///
     /// ```
     /// use mazurka::{Options, Program};

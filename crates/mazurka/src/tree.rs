@@ -162,7 +162,7 @@ struct StateText {
     label: String,
     state: Vec<Binding>,
     mishap: Option<String>,
-    /// The mishap of the state as a final state, for example a violated `ensures`.
+    /// The mishap of the state if it is a final state, for example a violated `ensures`.
     broken: Option<String>,
     /// Whether the last step only decided a condition.
     decides: bool,
@@ -445,8 +445,8 @@ impl TreeObserver {
     }
 
     /// Follows the first run through `other` until the process of the step to `one` makes a step.
-    /// Returns the first step before this that conflicts with the step to `one`, if there is such a
-    /// step.
+    /// Returns the first step before that one which conflicts with the step to `one`, if there is
+    /// such a step.
     fn reversed(&self, one: usize, other: usize) -> Option<usize> {
         let event = |at: usize| self.nodes[at].step.as_ref().map(|(_, event)| event);
         let first = event(one)?;

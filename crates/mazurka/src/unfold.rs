@@ -437,7 +437,7 @@ fn model_size(net: &Unfolding) -> Option<ModelSize> {
     })
 }
 
-/// What a picture shows.
+/// The subject of a picture.
 #[derive(Clone, Copy)]
 enum Subject {
     Net,

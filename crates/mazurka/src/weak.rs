@@ -131,7 +131,8 @@ impl Program {
         Ok(record)
     }
 
-    /// Returns the kinds of violations that decide, and those among them that end the search.
+    /// Returns the kinds of violations that decide the verdict, and those among them that end the
+    /// search.
     fn decisive(&self, command: &str, options: &Options) -> (Kinds, Kinds) {
         let counted = match command {
             "explore" | "sample" => self.counted_by_explorers(options),
@@ -181,7 +182,7 @@ impl Program {
         Err(Refused::NativeWeak)
     }
 
-    /// Returns the question of a command.
+    /// Returns the question that the search of a command must answer.
     fn question<'a>(
         &self,
         wanted: WeakRequest,
@@ -477,7 +478,7 @@ pub(crate) struct WeakRequest {
 /// The contents of a record.
 struct RecordContents {
     command: &'static str,
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     counted: Kinds,
     counts: Counts,
     bounds: Vec<Bound>,

@@ -288,7 +288,7 @@ pub fn when(
     block
 }
 
-/// The unknown number is below this.
+/// Exclusive upper bound of the unknown number.
 const UNKNOWN: u32 = 8;
 
 /// Returns the outcome of a question about an unknown number. The questions 0, 1 and 2 ask for one
@@ -305,7 +305,8 @@ struct Point {
     registers: [Value; REGISTERS],
 }
 
-/// A program of instructions. It stores the point of each thread after each answer.
+/// A program of instructions. For each thread, it stores the position and the registers after each
+/// answer.
 #[derive(Clone, Debug)]
 pub struct Litmus {
     code: Vec<Vec<Instruction>>,

@@ -23,7 +23,8 @@ enum AnswerChange {
     Step(ThreadId, Option<(u32, bool)>),
     /// One of several processes that a join waits for has been joined.
     Joined(ThreadId),
-    /// No change was made: the step does several things, so the exploration is meaningless.
+    /// The answer changed nothing, because the step does several things; the exploration is then
+    /// meaningless.
     Nothing(ThreadId),
 }
 
@@ -73,14 +74,14 @@ pub struct Threads<M, const APART: bool> {
     /// For each thread, the known properties of its steps, by the number of answers before them.
     known: Vec<Vec<NextStep>>,
     /// The line of the first step found that does several things; `None` if there is none.
-    several: Option<u32>,
+    compound_step: Option<u32>,
     claims: Claims,
     joins: Vec<ProcessId>,
     /// The decisions that are passed to the machine.
     decided: Vec<(u32, bool)>,
 }
 
-/// The effects of a step, found by making it and taking it back.
+/// The effects of a step, observed by making the step and undoing it.
 struct Probe {
     /// The first access.
     first: Option<Access>,
@@ -111,19 +112,19 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             joined: vec![0; all as usize],
             answered: vec![0; all as usize],
             known: vec![Vec::new(); all as usize],
-            several: None,
+            compound_step: None,
             claims: Claims::new(),
             joins: Vec::new(),
             decided: Vec::new(),
         }
     }
 
-    /// Records that the next step of a thread does several things at once, so that the exploration
-    /// is meaningless.
+    /// Records that the next step of a thread does several things at once. The exploration is then
+    /// meaningless.
     #[cold]
-    fn note_several(&mut self, thread: ThreadId) {
+    fn note_compound_step(&mut self, thread: ThreadId) {
         let line = self.machine(thread).line(process(thread)) as u32;
-        self.several.get_or_insert(line);
+        self.compound_step.get_or_insert(line);
     }
 
     /// Returns the machine, with the values that the cells have at the end of an execution. A lock
@@ -155,7 +156,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         value: Value,
         make: impl FnOnce(&mut M, ProcessId, &[i64]) -> bool,
     ) {
-        self.know(thread);
+        self.make_room_for(thread);
         let log = if APART { thread.index() } else { 0 };
         if self.joins_more(thread) {
             self.count_answer(thread);
@@ -169,18 +170,21 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let outcome = if decides {
             Some(value)
         } else {
-            // If nothing is touched, only the answer to a choice can be other than 0.
+            // If the step touches no cell, its answer is 0, except for a choice.
             (claim.is_none() && value > 0).then(|| self.outcome(thread, value))
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
-        debug_assert!(made || self.several.is_some(), "a step that was offered");
+        debug_assert!(
+            made || self.compound_step.is_some(),
+            "a step that was offered"
+        );
         let several = made && self.machine(thread).decisions() != u32::from(decides);
         if several {
             let depth = self.machine(thread).events().len() - 1;
             self.machine(thread).back_to(depth);
         }
         if several || !made {
-            self.note_several(thread);
+            self.note_compound_step(thread);
             self.count_answer(thread);
             self.logs[log].push(AnswerChange::Nothing(thread));
             return;
@@ -221,7 +225,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         &mut self.machines[at]
     }
 
-    fn know(&mut self, thread: ThreadId) {
+    fn make_room_for(&mut self, thread: ThreadId) {
         if self.held.len() <= thread.index() {
             self.held.resize(thread.index() + 1, Vec::new());
             self.joined.resize(thread.index() + 1, 0);
@@ -244,15 +248,15 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             .any(|one| access.map(|a| a.first) != Some(one.first) || one.len != 1);
         self.claims = claims;
         if several {
-            self.note_several(thread);
+            self.note_compound_step(thread);
         }
         let claim = access.map(|access| (access.first, access.kind));
         self.known(thread).claim = Some(claim);
         claim
     }
 
-    /// Returns the effect of the next step with this value in its cell, and what was observed of it
-    /// (`None` if it has to wait). The step is made and taken back.
+    /// Returns the effect of the next step with this value in its cell, and the probe that showed
+    /// it. The probe is `None` if the step has to wait.
     fn effect(&mut self, thread: ThreadId, cell: u32, value: Value) -> (Effect, Option<Probe>) {
         let probe = self.probe(thread, Some((cell, value)));
         let effect = match &probe {
@@ -296,7 +300,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let several = things > 1 || machine.decisions() > 0;
         machine.back_to(depth);
         if several {
-            self.note_several(thread);
+            self.note_compound_step(thread);
         }
         Some(probe)
     }
@@ -315,7 +319,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             Some((cell, AccessKind::Release)) if self.held[thread.index()].contains(&cell) => {
                 Action::Unlock { loc: Loc(cell) }
             }
-            // The step fails, and touches nothing.
+            // The thread does not hold the lock: the step fails and touches nothing.
             Some((_, AccessKind::Release)) => Action::Choice { outcomes: 1 },
             Some((cell, AccessKind::Read)) => {
                 let order = self
@@ -524,7 +528,7 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     }
 
     fn pending(&mut self, thread: ThreadId) -> Action {
-        self.know(thread);
+        self.make_room_for(thread);
         if let Some(action) = self.known(thread).action {
             return action;
         }
@@ -572,7 +576,7 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     }
 
     fn gives_up(&self) -> Option<u32> {
-        self.several
+        self.compound_step
     }
 
     fn rewind(&mut self, answers: &mut [u32]) {

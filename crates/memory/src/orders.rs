@@ -1,17 +1,19 @@
 //! Finds the orders of accesses that are too weak, and those that are stronger than needed.
 //!
-//! The caller tells whether the program *passes* with given orders, that is, whether it has no
-//! violation. Stronger orders leave fewer executions (in the models here, as Lahav, Vafeiadis,
-//! Kang, Hur, Dreyer show for RC11, "Repairing Sequential Consistency in C/C++11", PLDI 2017, doi
-//! 10.1145/3062341.3062352), so a program that passes also passes with stronger orders.
+//! The caller provides a function that returns whether the program *passes* with given orders, that
+//! is, whether it has no violation. Stronger orders leave fewer executions (in the models here, as
+//! Lahav, Vafeiadis, Kang, Hur, Dreyer show for RC11, "Repairing Sequential Consistency in
+//! C/C++11", PLDI 2017, doi 10.1145/3062341.3062352), so a program that passes also passes with
+//! stronger orders.
 //!
 //! *Too weak*: finds a smallest set of places (accesses in the text of the program) such that the
 //! program passes if these are `seq_cst`. It is a least hitting set (Reiter, "A theory of diagnosis
 //! from first principles", Artificial Intelligence 32, 1987). Suppose that the program fails
 //! although all places of some set are `seq_cst`. The set is enlarged as long as the program still
-//! fails. Then one of the places outside the set has to be strengthened: these places are a list
-//! that the answer must hit. Of the smallest sets, the first in the order of the places is taken.
-//! Then the orders at these places are weakened as far as possible, one after the other.
+//! fails. Then at least one place outside the set has to be strengthened: the places outside the
+//! set are a list that the answer must hit. Of the smallest sets, the first in the order of the
+//! places is taken. Then the orders at these places are weakened as far as possible, one after the
+//! other.
 //!
 //! *Stronger than needed*: the orders are weakened as far as possible, one after the other. Each
 //! search covers the whole program with all orders weakened so far, so the last search that passed
@@ -96,7 +98,8 @@ pub fn strengthened<E>(
 }
 
 /// Returns the weakest orders with which a program still passes; it must pass with the orders as
-/// written. If `passes` returns an error, returns the orders of the places before, and the error.
+/// written. If `passes` returns an error, returns it with the orders of the places before the one
+/// that was being weakened.
 ///
 /// ```
 /// use mazurka_core::{AccessOrder, MemoryOrder::*, Ordered};
@@ -123,8 +126,8 @@ pub fn weakened<E>(
     (orders, None)
 }
 
-/// Weakens one order as far as the program still passes, but not below `least`. The program passes
-/// with the order as it is.
+/// Weakens one order as far as the program still passes, but not below `least`. The program must
+/// pass with the given orders.
 fn weaken<E>(
     does: Ordered,
     at: usize,
@@ -193,7 +196,7 @@ fn hitting_set(lists: &[&Vec<usize>], first: usize, size: usize) -> Option<Vec<u
     if size == 0 {
         return None;
     }
-    // A list is hit by its last element at the latest.
+    // The first element of the set is at most the greatest element of each list.
     let last = lists.iter().filter_map(|list| list.iter().max()).min()?;
     for element in first..=*last {
         let rest: Vec<&Vec<usize>> = lists

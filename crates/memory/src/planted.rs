@@ -1,4 +1,5 @@
-//! Mistakes that tests plant into the engine, to check that they would be found.
+//! Mistakes that tests plant into the engine, to check that the comparison with the oracle detects
+//! them.
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,12 +8,13 @@
 //! The protocol:
 //! 1. `pending(t)` is called for threads that have started: the first
 //!    [`initial_threads`](Program::initial_threads), and those that a spawn has started.
-//! 2. `modify(t, v)` is called only while an update or an await is pending. It changes nothing that
-//!    the engine could see. If threads are not independent, two more rules hold. The last call for
-//!    an update that has read has the value that it read. And every write that the engine knows has
-//!    been announced by `pending` or `modify` since the last `rewind`. So a value may be the name
-//!    of a write, and the program itself stores what was written. Real code needs this, because its
-//!    pointers differ from run to run.
+//! 2. `modify(t, v)` is called only while an update or an await is pending. It must not change what
+//!    the other functions return. If threads are not independent, two more rules hold. First, once
+//!    the engine has determined the value that an update reads, its last call of `modify` for the
+//!    update has this value. Second, every write of the graph has been returned by `pending` or
+//!    `modify` since the last `rewind`. So a value may be the name of a write, and the program
+//!    itself stores the written bits. Real code needs this, because its pointers differ from run to
+//!    run.
 //! 3. `answer(t, v)` makes the pending access of thread `t`. Accesses of different threads are
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
 //!    race-free code expects. Threads that share nothing except through the engine set
@@ -114,8 +115,8 @@ pub enum Action {
         /// The lock.
         loc: Loc,
     },
-    /// Releases a lock that the thread holds. If a thread may release what another thread holds, as
-    /// with a semaphore, use an update that waits, and a write.
+    /// Releases a lock that the thread holds. If a thread may release a lock that another thread
+    /// holds, as with a semaphore, use an update that waits, and a write.
     Unlock {
         /// The lock.
         loc: Loc,
@@ -146,9 +147,9 @@ pub enum Action {
         /// The identifier of the question, which the program chooses.
         question: u32,
     },
-    /// The thread has met a false assumption: the execution does not count.
+    /// The thread has reached a false assumption: the execution does not count.
     Discard,
-    /// The thread has met the failure with this number. It halts; the other threads continue.
+    /// The thread has failed, with the number of the failure. It halts; the other threads continue.
     Fail(u32),
     /// The thread has ended.
     End,
@@ -194,8 +195,8 @@ impl Known {
         }
     }
 
-    /// Whether the access has written; then [`Program::modify`] is called first, to learn what it
-    /// writes.
+    /// Whether the access is an update that has written. For such an access [`Program::modify`]
+    /// must be called first, to compute the written value.
     #[inline]
     pub fn is_written_update(&self) -> bool {
         self.kind == Kind::UpdateWrite
@@ -324,17 +325,18 @@ pub trait Program {
         }
     }
 
-    /// Returns a reason, as a number of the program's own, if the program has noticed that it has
-    /// no executions after all. This ends the search.
+    /// Returns the number of a reason if the program has noticed that its executions are
+    /// meaningless, for example because it does something unsupported. This ends the search. The
+    /// program defines the numbers.
     fn gives_up(&self) -> Option<u32> {
         None
     }
 
     /// Called when the run is about to be taken back, perhaps before its end. A program whose
-    /// threads own something may let the threads continue without the engine, so that they release
-    /// it. For each location that has been written, `last` is the value of the last of these writes
-    /// in mo: reading it keeps the execution consistent. Not called after a race, because what
-    /// would follow is meaningless.
+    /// threads own resources may let the threads continue without the engine, so that they release
+    /// the resources. For each location that has been written, `last` is the value of the last of
+    /// these writes in mo: reading it keeps the execution consistent. Not called after a race,
+    /// because further steps would be meaningless.
     fn leave(&mut self, _last: &[Option<Value>]) {}
 
     /// Takes each thread back to the point at which it had this many answers. The program may go
@@ -347,8 +349,8 @@ pub trait Program {
         self.diverged(thread)
     }
 
-    /// Reports that a thread that is answered again has another action than before, so that the
-    /// program depends on more than its answers. This is not checked for independent threads.
+    /// Reports that a thread that is answered again has another action than before, which means
+    /// that the program depends on more than its answers. Independent threads are not checked.
     ///
     /// # Panics
     ///

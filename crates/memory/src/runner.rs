@@ -25,7 +25,7 @@ pub(crate) struct Runner<P> {
     answered: u64,
     /// For each location: of the writes that the program has made, the last in mo, and its value.
     last: (Vec<Slot>, Vec<Option<Value>>),
-    /// Whether the current execution has met a race.
+    /// Whether the current execution has ended in a race.
     races: bool,
 }
 
@@ -58,15 +58,15 @@ impl<P: Program> Runner<P> {
         self.program.initial_value(loc)
     }
 
-    /// Returns the reason why the program has no executions, if it has noticed that.
+    /// Returns the reason why the program has given up, if it has.
     #[inline]
     pub(crate) fn gives_up(&self) -> Option<u32> {
         self.program.gives_up()
     }
 
-    /// Tells the program that a thread which is run again does not make the same steps, unless the
-    /// program has given up.
-    pub(crate) fn gives_up_at(&mut self, thread: ThreadId) {
+    /// Reports to the program that a thread which is run again does not make the same steps; does
+    /// nothing if the program has given up.
+    pub(crate) fn report_difference(&mut self, thread: ThreadId) {
         if self.program.gives_up().is_none() {
             self.program.differs(thread);
         }
@@ -161,8 +161,8 @@ impl<P: Program> Runner<P> {
         self.program.rewind(&mut self.answers);
         for (at, &answers) in self.answers.iter().enumerate() {
             let events = graph.thread(ThreadId(at as u32));
-            // The read of an update counts as made only together with its write: before it is made
-            // again, the write that it reads from has to be made.
+            // The read of an update counts as made only together with its write: the update can
+            // only be repeated after the write that it reads from.
             let is_made = |count: u32| {
                 let event = graph.event(events[count as usize - 1]);
                 event.answers <= answers && !event.kind.reads_exclusively()
@@ -174,8 +174,8 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// Records that the execution has met a race.
-    pub(crate) fn meets_race(&mut self) {
+    /// Records that the execution has ended in a race.
+    pub(crate) fn note_race(&mut self) {
         self.races = true;
     }
 
@@ -234,7 +234,8 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// Returns a thread that must run further before an event can be made, and how far.
+    /// Returns a thread that must run further before an event can be made, and the number of events
+    /// that this thread must have made.
     #[inline]
     fn needed(&self, graph: &Graph, event: &Event) -> Option<(ThreadId, u32)> {
         let missing = |slot: Slot| {
@@ -287,15 +288,16 @@ impl<P: Program> Runner<P> {
             self.program.answer_again(thread, &self.known);
             self.known.clear();
             if let Some(event) = last {
-                self.check_half(thread, event);
+                self.check_unfinished(thread, event);
             }
         }
         self.answered += u64::from(count - made);
         self.made[thread.index()] = count;
     }
 
-    /// Checks that the next action of a thread is the access whose first half it has made.
-    fn check_half(&mut self, thread: ThreadId, event: &Event) {
+    /// Checks an event that its thread does not complete: the read of an update or lock, or a stuck
+    /// read. The next action of the thread must be the access of this event.
+    fn check_unfinished(&mut self, thread: ThreadId, event: &Event) {
         if !matches!(event.kind, Kind::UpdateRead | Kind::LockRead | Kind::Stuck) {
             return;
         }
@@ -303,7 +305,7 @@ impl<P: Program> Runner<P> {
             return self.program.differs(thread);
         }
         if event.kind == Kind::UpdateRead {
-            // Passes the value read to the program, so that it knows what it is about to write.
+            // With the value read, the program computes the value to write.
             self.program.modify(thread, event.value);
         }
     }

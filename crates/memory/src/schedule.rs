@@ -3,9 +3,9 @@
 //! A step is an action of a thread. The outcome of a read is the number of writes of its location
 //! that have been made and are mo-after the one that it reads. The outcome of a write is the number
 //! of writes that have been made and are mo-after it. The outcome of a choice is the chosen number;
-//! the outcomes of all other actions are 0. So a list of zeros is an interleaving that is also
-//! sequentially consistent. The order of the steps extends po ∪ rf, and as far as possible also mo
-//! ∪ rb.
+//! the outcomes of all other actions are 0. So if all outcomes are 0, each read reads the last
+//! write before it: the schedule is an interleaving. The order of the steps extends po ∪ rf, and as
+//! far as possible also mo ∪ rb.
 
 use std::fmt;
 use std::str::FromStr;
@@ -80,7 +80,7 @@ impl Schedule {
 
     /// Returns only the steps that lead to the current position of a thread. If `decides`,
     /// decisions that follow one of these steps are included.
-    pub(crate) fn to(graph: &Graph, thread: ThreadId, decides: bool) -> Self {
+    pub(crate) fn leading_to(graph: &Graph, thread: ThreadId, decides: bool) -> Self {
         let mut until = vec![0; graph.threads() as usize];
         if let Some(tip) = graph.tip(thread) {
             include(&mut until, graph.clock(tip, PORF));
@@ -92,7 +92,7 @@ impl Schedule {
     }
 
     /// Returns only the steps that lead to two events; the second event comes last.
-    pub(crate) fn to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
+    pub(crate) fn leading_to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
         let (first, second) = events;
         let mut until = vec![0; graph.threads() as usize];
         include(&mut until, graph.clock(first, PORF));
@@ -131,7 +131,7 @@ impl Schedule {
     /// Returns the steps of the first `until[t]` events of each thread t. If `last` is given, the
     /// event with this thread and index comes last.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
-        let mut order = Order::new(graph, until, last);
+        let mut order = LinearExtension::new(graph, until, last);
         let mut steps = Vec::new();
         let mut current = ThreadId(0);
         while let Some(thread) = order.choose(current) {
@@ -168,7 +168,7 @@ fn include_decisions(until: &mut [u32], graph: &Graph) {
 }
 
 /// A linear extension of po ∪ rf, under construction.
-struct Order<'a> {
+struct LinearExtension<'a> {
     graph: &'a Graph,
     /// For each thread, the number of its events that have been made.
     made: Vec<u32>,
@@ -179,7 +179,7 @@ struct Order<'a> {
     progress: Vec<Progress>,
 }
 
-/// How far the accesses of a location have been made.
+/// The progress of making the accesses of a location.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     /// The first index of mo whose write is wanted, that is, to be included, and has not been made.
@@ -193,7 +193,7 @@ struct Progress {
     unread: usize,
 }
 
-impl<'a> Order<'a> {
+impl<'a> LinearExtension<'a> {
     fn new(graph: &'a Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Self {
             graph,
@@ -309,7 +309,7 @@ impl<'a> Order<'a> {
         if progress.missing < earlier as usize || progress.last > earlier {
             return false;
         }
-        // Reads of other threads that read what it overwrites must come first.
+        // A write must come after the reads of other threads that read an earlier write in mo.
         let reads = progress.reads[progress.unread..].iter();
         let mut reads = reads.take_while(|(position, _)| *position <= earlier);
         let comes_first =
@@ -347,7 +347,8 @@ impl<'a> Order<'a> {
         outcome
     }
 
-    /// Whether the write of an update or lock follows; it does not if the execution ended before.
+    /// Whether an event is the read of an update or lock, and its write follows in the graph. The
+    /// write is missing if the execution ended at the read.
     fn writes_too(&self, event: &Event) -> bool {
         let next = self
             .graph

@@ -42,7 +42,7 @@ pub(crate) struct CheckCertificateArgs {
     pub(super) allowing: AllowArgs,
 }
 
-/// Checks a certificate, and prints what it shows.
+/// Checks a certificate, and prints the properties that it proves.
 pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Refusal> {
     let name = &args.certificate;
     let unreadable = |why: Rejected| Refusal::Message(format!("`{name}`: {why}"));
@@ -84,7 +84,7 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
     })
 }
 
-/// Returns what the certificate shows, and by which evidence.
+/// Describes the properties that the certificate proves, and its kind of evidence.
 fn described(certificate: &Certificate, checked: &Checked) -> String {
     let head = match checked.verdict() {
         Verdict::Verified => {

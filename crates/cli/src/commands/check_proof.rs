@@ -130,7 +130,7 @@ fn read(
     Ok(files::proof(name, check_limits, parse)?)
 }
 
-/// Returns what the proofs show, one line each.
+/// Describes the properties that the proofs establish, one line for each proof.
 fn follows(program: &Program, file: &ProofFile, shown: &[DeadlockFree]) -> Result<String, Refusal> {
     let mut text = String::new();
     for (proof, deadlock_free) in file.proofs.iter().zip(shown) {

@@ -531,8 +531,8 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
     })
 }
 
-/// Returns the tree or the state graph for a page, if there is one: a small one as a picture, a
-/// larger tree as a list that folds.
+/// Returns the tree or the state graph for a page, if the exploration has one: a small one as a
+/// picture, a larger tree as a list that folds.
 fn explored_figure(
     args: &ExploreArgs,
     (program, record): (&Program, &Record),

@@ -22,7 +22,7 @@ pub(crate) struct ManArgs {
 
 /// Writes the pages.
 pub(super) fn man(args: &ManArgs) -> Result<Exit, Refusal> {
-    // `help` has no pages: each command has its own.
+    // `help` gets no page, because each command has a page.
     let mut cli = Cli::command().disable_help_subcommand(true);
     let Some(folder) = &args.folder else {
         let mut page = Vec::new();

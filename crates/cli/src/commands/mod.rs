@@ -279,7 +279,7 @@ impl Command {
         self.output().map_or(Format::Text, |output| output.format)
     }
 
-    /// Whether an inconclusive answer is good enough.
+    /// Whether an inconclusive verdict counts as success (`--allow-inconclusive`).
     fn allows_inconclusive(&self) -> bool {
         let allowing = match self {
             #[cfg(not(target_family = "wasm"))]
@@ -354,7 +354,7 @@ fn print_mistakes(mistakes: &MistakesRecord) -> Exit {
     }
 }
 
-/// Why a command has no result of its own: usually bad input.
+/// The reason why a command has no result of its own, usually bad input.
 pub(crate) enum Refusal {
     /// Another process did the work and showed the result.
     Done(Exit),
@@ -400,8 +400,8 @@ pub(super) fn jobs(wanted: Option<u64>) -> usize {
     wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
 }
 
-/// Writes each test into the folder, as `1.json`, `2.json` and so on. Returns what `tests` returns,
-/// and whether all tests were written.
+/// Calls `tests` with a function that writes each test into the folder, as `1.json`, `2.json` and
+/// so on. Returns the result of `tests`, and whether all tests were written.
 pub(super) fn into_folder<T>(folder: &Path, tests: impl FnOnce(TestSink<'_>) -> T) -> (T, bool) {
     let mut folder = files::Folder::new("the test", folder);
     let mut sink = |number: u64, test: &RunRecord| match json(test) {

@@ -18,7 +18,8 @@ use crate::solver::solver;
 use crate::watch::watched;
 use crate::{files, values};
 
-/// What `prove` cannot do with programs in other languages, for their refusal.
+/// The last words of the message that refuses a program in another language: it cannot be "proved
+/// right".
 pub(super) const CANNOT: &str = "proved right";
 
 const FORMATS: [Offer; 4] = [

@@ -76,7 +76,7 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
 }
 
 /// Returns the text that the command which made the record has shown, as far as the record contains
-/// the data for it. The text says what is missing.
+/// the data for it. The text names the parts that are missing.
 fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
     if let Some(text) = answer_of(whole, view) {
         return text;
@@ -95,7 +95,7 @@ fn text_of(recording: &Recording, whole: &Value, view: &View) -> String {
         ("check" | "replay" | "cargo test", _) => mazurka_report::verdict(record, view),
         ("explore" | "sample", _) => mazurka_report::table(record, view),
         ("run", Some(run)) => mazurka_report::run(record, run, view),
-        // A command of a later version.
+        // The record is of a command of a later version.
         (command, run) => {
             let mut text = format!(
                 "{}: a record of `mazurka {command}`, whose answer is shown by `--format json` only\n",
@@ -116,7 +116,8 @@ fn answer_of(whole: &Value, view: &View) -> Option<String> {
     fn read<'de, Answer: Deserialize<'de>>(whole: &'de Value) -> Option<Answer> {
         Answer::deserialize(whole).ok()
     }
-    // The records of these two name the command `check`.
+    // The records of `repair` and `orders` give `check` as their command, so they are recognised by
+    // their fields.
     if whole.get("repairs").is_some() {
         return Some(repair::answer(&read(whole)?, usize::MAX, view));
     }

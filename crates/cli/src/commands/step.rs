@@ -336,8 +336,8 @@ impl Dialogue<'_, '_> {
         }
     }
 
-    /// Returns the same as `show_steps` after random steps. `bound` is the bound that has ended
-    /// them, if one has.
+    /// Like [`show_steps`](Self::show_steps), for random steps. `bound` is the bound that has ended
+    /// the steps, if any.
     fn bounded(
         &mut self,
         known: usize,
@@ -357,7 +357,8 @@ impl Dialogue<'_, '_> {
         Ok(text)
     }
 
-    /// Returns the current state of the run: new steps, failures, how it ended, what can come next.
+    /// Returns the current state of the run: new steps, failures, its ending, and the possible next
+    /// steps.
     fn situation_text(&mut self, known: usize) -> String {
         let run = self.stepper.run();
         let next = self.stepper.next_steps();

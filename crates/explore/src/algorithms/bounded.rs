@@ -18,8 +18,8 @@ use mazurka_core::{Event, Fingerprint, Semantics};
 use crate::algorithms::stateful::{Memory, MetState};
 use crate::drive::table::Table;
 
-/// A [`Memory`], that is, a store of the states that a search has met, around another one. It adds
-/// the smallest depth at which each state was met.
+/// A decorator of a [`Memory`], the store of the states that a search has met. For each state it
+/// adds the smallest depth at which the search met the state.
 #[derive(Debug, Default)]
 pub(crate) struct Bounded<M> {
     inner: M,

@@ -30,16 +30,16 @@
 //!   is taken if it is ready and awake. Other steps may have to come before p's step in the
 //!   reversed run; they are found as further races when p runs. But if p sleeps, it is not run, and
 //!   they are not found. So if p sleeps or is not ready, consider the events after i that happen
-//!   before p's step. One of the initials of these events is added, unless one of them is in the
-//!   backtrack set or sleeps: everything that starts with a sleeping initial has been explored. If
-//!   no initial is ready, all ready processes are added.
+//!   before p's step. One of the initials of these events is added, unless one of these initials is
+//!   already in the backtrack set or sleeps: everything that starts with a sleeping initial has
+//!   been explored. If no initial is ready, all ready processes are added.
 //! - *Locks*: two acquisitions of a lock may be co-enabled; an acquisition and a release are not.
 //!   So an acquisition, made or waiting, races with the acquisition before it.
 //! - *Joins* are checked when they are made, because it is not known earlier whether the joined
 //!   process ends.
 //! - *Guards* (erratum E3): a guarded step races with every event that conflicts with it and is not
 //!   in its program past, because the guard may have been open long before the last of these
-//!   events. In the states before all of them, all ready processes are added.
+//!   events. In the states before these events, all ready processes are added.
 //! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
 //!   after the last one.
 //!
@@ -133,8 +133,8 @@ impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
     }
 
     /// Reverses the races of the last event, which is an acquisition, made or waiting. In the
-    /// reversed run it comes before the critical section that it followed, so of its past only the
-    /// program past counts.
+    /// reversed run the acquisition comes before the critical section that it followed. So only the
+    /// program past of the acquisition precedes it there.
     fn reverse_last(&mut self, process: ProcessId, step: RacingStep) {
         let last = self.order.len() - 1;
         let (races, past) = (

@@ -73,7 +73,7 @@ impl Algorithm {
         Algorithm::Stateful,
     ];
 
-    /// The algorithms that sample executions, with the first seed.
+    /// The algorithms that sample executions, with seed 0.
     pub const SAMPLING: &[Algorithm] = &{
         let mut all = [Algorithm::Naive; Method::ALL.len()];
         let mut at = 0;
@@ -113,8 +113,8 @@ impl Algorithm {
             Algorithm::Dpor => Some(Stateless::Dpor),
             Algorithm::Source => Some(Stateless::Source),
             Algorithm::Optimal => Some(Stateless::Optimal),
-            // The parts together would meet more traces: a process that sleeps in one part is
-            // explored in another.
+            // The parts would overlap: without sleep sets, the traces of one part may be explored
+            // in another, too.
             Algorithm::DporAwake => None,
             Algorithm::Context(_) | Algorithm::Stateful | Algorithm::StatefulAs(_) => None,
             Algorithm::Sample(_) => None,
@@ -186,7 +186,7 @@ pub struct Merging {
     /// Whether only a stubborn set of processes is run from a state, where that is enough.
     pub reduced: bool,
     /// Whether states that differ only by a permutation of interchangeable processes count as one.
-    /// A search that needs each of them ignores this.
+    /// A search that must visit every state ignores this option.
     pub symmetric: bool,
     /// Stores states as bits in a bit set of this many bytes, which may miss states.
     pub bits: Option<u64>,
@@ -211,7 +211,7 @@ impl Merging {
         }
     }
 
-    /// Adds the bound that some states may have been missed, if states were stored as bits.
+    /// If states were stored as bits, adds the bound for the states that may have been missed.
     pub(crate) fn add_bound(self, visited: &Visited, states: u64, found: &mut Findings) {
         if self.bits.is_some() {
             let miss = visited.miss(states);
@@ -404,7 +404,7 @@ impl<E: Execution> Engine<E> for Stateless {
 }
 
 impl Stateless {
-    /// Explores the rest of a program.
+    /// Explores the rest of a program after a prefix.
     pub(crate) fn explore<E: Execution>(
         self,
         mut session: Session<'_, '_, Suffix<'_, E>>,

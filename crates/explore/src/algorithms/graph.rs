@@ -9,8 +9,8 @@
 //! | LOWLINK | the third field of `path`: it matters only while a state is on the path |
 //! | the stack of points | `open` |
 //!
-//! A graph may be as large as the memory allows. So every traversal checks the limits and keeps
-//! little memory of its own.
+//! A graph may be as large as the memory allows. So every traversal checks the limits and needs
+//! little memory besides the graph.
 
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
@@ -34,7 +34,7 @@ pub(crate) struct Graph {
     first: Vec<u32>,
 }
 
-/// Stands for no state, and for a number that is not known yet.
+/// Represents the absence of a state, and a number that is not known yet.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Checks the limits at intervals.

@@ -119,8 +119,8 @@ mod tests {
 
     #[test]
     fn the_cycle_gives_every_process_a_turn() {
-        // There are two paths back: process 0 makes one round, process 1 the other. Both are ready
-        // everywhere.
+        // From state 0, process 0 makes one cycle and process 1 another. Both processes are ready
+        // in all states of these cycles.
         let edges = [
             (0, 0, 1),
             (1, 0, 0),

@@ -4,8 +4,9 @@
 //! Steps from states with a halted process are left out: behaviour after a failure or a false
 //! `assume` does not count.
 //!
-//! Memory: besides the table of the states, 18 bytes for each state, a bit more for each condition
-//! of a temporal property, and 12 bytes for each step; at the end up to 42 more for each state.
+//! Memory: besides the table of the states, 18 bytes for each state, one bit for each state and
+//! condition of a temporal property (in whole words), and 12 bytes for each step; at the end up to
+//! 42 more bytes for each state.
 
 use std::ops::ControlFlow;
 
@@ -63,9 +64,9 @@ impl Truths {
         }
     }
 
-    /// Adds a state, whose conditions hold as `holds` says (`None`: the condition could not be
-    /// computed). A state that does not count, because a process has been halted in it, satisfies
-    /// no condition.
+    /// Adds a state. For the index of a condition, `holds` returns whether the condition holds in
+    /// the state; `None` if it could not be computed. If not `counts`, because a process is halted
+    /// in the state, the state satisfies no condition.
     fn add(&mut self, counts: bool, holds: impl Fn(usize) -> Option<bool>) {
         for first in (0..self.conditions).step_by(64) {
             let mut word = 0;

@@ -105,8 +105,8 @@ impl FromStr for Method {
 }
 
 /// A sample: executions that are drawn at random.
-/// [`Limits::executions`](mazurka_core::Limits::executions) says how many. Without that limit, the
-/// limit on steps or time ends the sample. Without any of these limits, it has 1000 executions.
+/// [`Limits::executions`](mazurka_core::Limits::executions) is their number. Without that limit,
+/// the limit on steps or time ends the sample. Without any of these limits, it has 1000 executions.
 ///
 /// ```
 /// use mazurka_core::{Bound, Execution, Limits};
@@ -148,7 +148,7 @@ impl Sample {
         }
     }
 
-    /// Adds the bound that says that this was a sample, unless a violation has ended it.
+    /// Adds the bound for a sample, unless a violation has ended the sample.
     pub(crate) fn conclude(found: &mut Findings) {
         if found.stopped != StopReason::Certain {
             found.add_bound(Bound::Sampled(found.walks));

@@ -2,9 +2,10 @@
 //! set.
 //!
 //! Sleep sets are Godefroid's (LNCS 1032, 1996, chapter 5): a process that has been run from a
-//! state sleeps in the states after its later siblings, until a step conflicts with its own. A
-//! sleeping process is always ready, so one list of ready processes per state holds everything. To
-//! find out whether a process sleeps in a new state, the list of the previous state is consulted.
+//! state sleeps in the states after its later siblings, until a step conflicts with its next step.
+//! A sleeping process is always ready, so one list of ready processes per state holds everything.
+//! To find out whether a process sleeps in a new state, the list of the previous state is
+//! consulted.
 //!
 //! A process is run with all outcomes of its `choose` expressions, one after the other, and then
 //! sleeps as a whole.
@@ -49,7 +50,7 @@ struct PathNode {
     again: Option<SmallVec<[i64; 1]>>,
     /// Whether a process has been run from this state.
     tried: bool,
-    /// Whether no process needs to be run besides those that have been.
+    /// Whether no further process needs to be run from this state.
     closed: bool,
 }
 
@@ -57,7 +58,8 @@ struct PathNode {
 #[derive(Debug)]
 pub(crate) struct Path {
     nodes: Vec<PathNode>,
-    /// The candidates of all states; those of one state in the order of names.
+    /// The candidates of all states, one state after the other; within a state in the order of
+    /// names.
     candidates: Vec<Candidate>,
     pub catalogue: Catalogue,
     /// Whether there are sleep sets: a process that has been run from a state sleeps after its

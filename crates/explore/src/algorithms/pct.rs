@@ -44,7 +44,7 @@ pub struct Priorities {
     longest: u64,
 }
 
-/// This many changes are drawn even if no walk was that long.
+/// Number of changes that are drawn even if every walk so far was shorter.
 const FEW_CHANGES: usize = 64;
 
 impl Priorities {

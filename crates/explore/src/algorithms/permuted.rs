@@ -15,9 +15,9 @@ use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::symmetry::Orbits;
 use crate::drive::findings::{Finding, Findings};
 
-/// Renames the run to the last of the final states to show, if the state that was visited is not
-/// the one to show but another state of its orbit. With `all`, also adds the failures in the states
-/// that were not visited.
+/// The search may have visited not the last final state to show, but another state of its orbit.
+/// Then replaces the run to the visited state by its image, which leads to the state to show. With
+/// `all`, also adds the failures in the states that were not visited.
 pub(crate) fn complete<E: Semantics>(program: &mut E, found: &mut Findings, all: bool) {
     let Some(orbits) = program.symmetry().map(Orbits::new) else {
         return;

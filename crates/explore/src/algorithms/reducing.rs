@@ -82,7 +82,7 @@ impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
 
     fn enter(&mut self, program: &E) {
         if let Some(event) = program.events().last() {
-            // One position is left free, for a waiting step.
+            // One position of the sets is left free, for a waiting step.
             self.overflow |= program.events().len() + 1 >= S::CAPACITY;
             if self.overflow {
                 return;

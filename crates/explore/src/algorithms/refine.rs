@@ -1,8 +1,8 @@
 //! Refinement: whether the observed values of every run of a program are those of some run of
 //! another program, its specification.
 //!
-//! Abadi and Lamport (1991, *The existence of refinement mappings*): what is observed of a run is
-//! the sequence of values of some variables, without repetitions. So a step of the program that
+//! Abadi and Lamport (1991, *The existence of refinement mappings*): the observation of a run is
+//! the sequence of the values of some variables, without repetitions. So a step of the program that
 //! changes no observed variable may correspond to no step of the specification, and vice versa. A
 //! program refines its specification if for each of its runs some run of the specification has the
 //! same observation; if the run is final, the run of the specification must be final too.
@@ -62,7 +62,7 @@ pub struct Refined {
     pub broken: Option<(Schedule, RefinementGap)>,
     /// The limits that have cut the search short.
     pub bounds: Vec<Bound>,
-    /// Pairs of a state of the program and a set of states of the specification.
+    /// Number of pairs of a state of the program and a set of states of the specification.
     pub pairs: u64,
     /// Number of states of the specification that were met.
     pub states: u64,
@@ -138,7 +138,7 @@ pub fn exceeds<A: Semantics, B: Semantics>(
     (ends && spec.bounds.is_empty()).then_some(RefinementGap::End)
 }
 
-/// Returns the limit at which the machine that runs the program gave up the last step, if any.
+/// Returns the limit of the program's evaluator that broke off the last step, if any.
 fn evaluator_bound<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
     let mishaps = program.events().last().map(|event| &event.mishaps);
     mishaps
@@ -154,7 +154,7 @@ fn evaluator_bound<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> 
         })
 }
 
-/// Makes every step from the current state, and calls `visit` after each.
+/// Makes every step from the current state, calls `visit` after each, and undoes it.
 fn each_step<E: Semantics>(program: &mut E, visit: &mut dyn FnMut(&mut E, &ScheduledStep)) {
     for process in with_status(program, Status::Ready) {
         let mut outcomes = Some(SmallVec::new());
@@ -359,7 +359,7 @@ impl<'a, 'w, B: Semantics> SpecificationStates<'a, 'w, B> {
         found
     }
 
-    /// Whether a run whose state is one of these may end there.
+    /// Whether a state of the set is final, so that a run may end there.
     fn may_end(&self, set: u32) -> bool {
         let mut all = self.sets[set as usize].iter();
         all.any(|&state| self.states[state as usize].is_final)

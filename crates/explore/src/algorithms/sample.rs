@@ -73,11 +73,11 @@ pub struct Walks<L> {
     /// Whether a walk that reaches a bound is the last one.
     ends_at_bound: bool,
     ready: Vec<ProcessId>,
-    /// What is needed to start each batch; `None` if there is only one batch.
+    /// The values that start each batch; `None` if there is only one batch.
     batches: Option<Batches<L>>,
 }
 
-/// What is needed to start the batches of a sample.
+/// The values that start the batches of a sample.
 #[derive(Clone, Copy, Debug)]
 struct Batches<L> {
     picker: L,
@@ -250,7 +250,8 @@ pub(super) fn walk<E: Execution>(
     let mut walks = Walks::in_batches(picker, seed, first, most);
     let mut found = session.explore(&mut walks);
     found.walks = match found.stopped {
-        // A violation before any step is shown by the first walk.
+        // A violation in the initial state ends the search before a walk begins; it counts as found
+        // by the first walk.
         StopReason::Certain => walks.begun().max(1),
         StopReason::Complete | StopReason::Bound => walks.ended,
     };

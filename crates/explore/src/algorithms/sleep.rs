@@ -4,7 +4,7 @@
 //! chapter 5; also at the end of section 2.4 of the thesis (GLOSSARY.md). The algorithm does not
 //! search for races: every ready process is run from every state. But a process that has been run
 //! from a state sleeps in the states after its later siblings, until a step is made that depends on
-//! its own.
+//! its next step.
 //!
 //! | paper | here |
 //! |---|---|

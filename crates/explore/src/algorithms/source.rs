@@ -19,17 +19,17 @@
 //! - An initial that sleeps counts as an element of the backtrack set. The paper may add such a
 //!   process and then never runs it.
 //! - *Locks*: an acquisition races with the acquisition before it. In v, only its program past
-//!   comes before it. Its other predecessors in the run came before it only because it followed the
-//!   critical section, which it precedes in v. An acquisition that is still waiting at the end of a
-//!   run is treated as a last event that is not made (erratum E3 in docs/algorithms.md).
+//!   comes before it. In the run it had other predecessors only because it followed the critical
+//!   section, which it precedes in v. An acquisition that still waits at the end of a run is
+//!   treated as one more event, although it was not made (erratum E3 in docs/algorithms.md).
 //! - *Guards* (erratum E3): the run does not show whether a guarded step is possible after a
 //!   reversal. So all ready processes are run from the state before every event that conflicts with
 //!   a guarded step, made or waiting, and is not in the program past of that step. The head comment
 //!   of `optimal` explains why this is enough.
 //! - *Outcomes* of `choose`: a process is run with each of its outcomes in turn, and sleeps only
 //!   after the last one.
-//! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise
-//!   a loop that does not end would keep the steps of other processes out of all runs.
+//! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise,
+//!   if a loop does not end, no run might contain the steps of other processes.
 //!
 //! The algorithm uses initials, not weak initials: steps after v may prevent the step of a process
 //! that makes no step in v.
@@ -71,8 +71,8 @@ impl<S: Set> Source<S> {
         });
     }
 
-    /// Adds all processes to the backtrack sets of the states whose event may have changed what a
-    /// guarded step waits for.
+    /// Adds all processes to the backtrack sets of the states whose event may have opened or closed
+    /// the guard of a step.
     fn expand_rivals(&mut self, process: ProcessId, claims: &Claims, step: RacingStep) {
         let Self {
             order, path, noted, ..

@@ -16,10 +16,10 @@
 //! workers and any order.
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
-//! together. Nothing is run from a state where a false `assume` has halted a process: what counts
-//! in a run after that state also occurs in a run without the step of the `assume`. Livelocks and
-//! violations of [temporal](crate::algorithms::temporal) properties are searched only if a run may
-//! return to a state. Then all processes are run and the graph of states is recorded
+//! together. Nothing is run from a state where a false `assume` has halted a process: every finding
+//! that counts in a run after that state also occurs in a run without the step of the `assume`.
+//! Livelocks and violations of [temporal](crate::algorithms::temporal) properties are searched only
+//! if a run may return to a state. Then all processes are run and the graph of states is recorded
 //! ([`Map`](crate::algorithms::map::Map)), because whether a cycle is a
 //! [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the failing
 //! transitions that were executed.
@@ -129,7 +129,7 @@ pub(crate) trait Memory {
     }
 }
 
-/// What the search must do in a state.
+/// Whether a state that the search has reached is new, which decides whether its processes are run.
 pub(crate) enum MetState<K> {
     /// The state is new: run its processes.
     New(K),
@@ -197,8 +197,8 @@ impl<'a, M: Memory> Stateful<'a, M> {
         self.wait = BETWEEN_GIFTS;
         let events = program.events();
         for (depth, node) in self.nodes.iter_mut().enumerate() {
-            // At least one process is run here: otherwise the state would look like one without
-            // successors.
+            // This worker must run at least one process from the state: otherwise the state would
+            // look like one without successors.
             let (process, outcomes) = if node.next == node.first {
                 return;
             } else if node.next < node.end {

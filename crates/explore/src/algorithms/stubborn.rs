@@ -15,8 +15,8 @@
 //!
 //! A ready send stays possible, and commutes with every receive from its channel; so does a ready
 //! receive with every send. A waiting send waits for a receive, a waiting receive for a send
-//! ([`interference_claims`](mazurka_core::Execution::interference_claims)). The states are the same
-//! as without this: it decides only which processes are run.
+//! ([`interference_claims`](mazurka_core::Execution::interference_claims)). This rule decides only
+//! which processes are run; it does not change the states.
 //!
 //! From each state the ready processes of one stubborn set are run, with all outcomes of their
 //! steps. So the search meets every state without a successor, that is, every deadlock and every

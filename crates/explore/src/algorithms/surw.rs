@@ -27,8 +27,9 @@
 //! - The interesting steps of a process that has not been started count as steps of its parent (see
 //!   `urw`). If the intended process starts other processes, the intent is drawn again among the
 //!   process and its children. This keeps the orders of interesting steps uniform if no step waits.
-//! - The claims of a step, all that it might touch, decide whether it is interesting. An object is
-//!   a range of cells that some claim has; a step counts once for each range that overlaps it.
+//! - Whether a step is interesting is decided by its claims, that is, by everything that it might
+//!   touch. An object is a range of cells that some claim has; a step counts once for each range
+//!   that overlaps it.
 //! - If all ready processes are held back, because processes wait for each other or make fewer
 //!   interesting steps than expected, the intent is drawn again among the ready ones.
 
@@ -63,7 +64,7 @@ pub struct Selective {
     walks: u64,
     /// Whether the current walk has made a step.
     walking: bool,
-    /// The objects touched, in the order in which they were met first.
+    /// The objects touched, in the order of the first accesses to them.
     objects: Vec<ObjectAccesses>,
     /// The index in `objects` of each range of cells.
     numbers: FxHashMap<(u32, u32), usize>,
@@ -78,7 +79,7 @@ pub struct Selective {
     /// The ready processes whose next step is interesting.
     interesting: Vec<ProcessId>,
     claims: Claims,
-    /// A process and the processes that it has just started.
+    /// The intended process and the processes that it has just started.
     family: Vec<ProcessId>,
 }
 

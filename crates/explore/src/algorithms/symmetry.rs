@@ -25,10 +25,10 @@
 //! views split a colour. Members that share a colour are often interchangeable in this state: if
 //! each exchange of two neighbours among them leaves the state unchanged, every order of them gives
 //! the same image, and this image is the result. Otherwise views with the new colours split
-//! further. When they no longer split, each member that has the first shared colour is tried as the
-//! first of them, and the least image counts. No step of this computation depends on the names, so
-//! states of one orbit have one key. Conversely, states with one key are in one orbit, because a
-//! key is the fingerprint of a state of its orbit.
+//! further. When they no longer split, each member that has the first shared colour is in turn made
+//! the first of these members, and the least image counts. No step of this computation depends on
+//! the names, so states of one orbit have one key. Conversely, states with one key are in one
+//! orbit, because a key is the fingerprint of a state of its orbit.
 //!
 //! The size of the orbit follows: it is the number of all permutations (n! for a group of n
 //! members), divided by the number of permutations that leave the state unchanged. The latter is

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_cycle_that_is_fair_only_with_the_condition_is_no_violation() {
-        // Both processes can go around through 0 and 1. Without 1, where the condition holds,
+        // Both processes take part in the cycle of 0 and 1. Without 1, where the condition holds,
         // process 1 never runs.
         let edges = [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0)];
         assert_eq!(found(&[0, 1], &edges, OFTEN), None);

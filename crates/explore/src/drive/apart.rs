@@ -67,7 +67,7 @@ impl Parts {
     }
 
     /// Cuts the only remaining part into about `pieces` parts. Returns `None` if there would be
-    /// fewer than two. `spent` is the number of discarded steps; they count, too.
+    /// fewer than two. `spent` is the number of steps of discarded attempts; they are counted, too.
     pub fn split<E: Execution>(&self, program: &mut E, pieces: usize, spent: u64) -> Option<Self> {
         let [part] = &self.left[..] else {
             return None;

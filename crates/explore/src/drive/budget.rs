@@ -199,7 +199,7 @@ pub struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// Creates an account that has spent nothing but time.
+    /// Creates an account that has spent no steps and no executions.
     pub fn new(budget: Budget<'a>) -> Self {
         Self {
             budget,

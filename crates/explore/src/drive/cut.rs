@@ -43,7 +43,7 @@
 //!   only at the ends of wakeup sequences, where nothing sleeps, and that the trees above stay
 //!   open. Then the trees are too large to be shared: lastzero(15) had 12 301 tasks and 110 458
 //!   shared states after its first 98 079 steps, and philosophers(7) took eight times the CPU time.
-//!   Traces were lost even so, where two tasks of a round sent sequences of each other's branches.
+//!   Even so, traces were lost when two tasks of a round sent sequences for each other's branches.
 //!
 //! For `naive` there are no sleep sets: the parts are those of the tree of all interleavings, and
 //! cutting a part gives one part for each process that is ready.
@@ -76,7 +76,7 @@ const CUTS: usize = 4096;
 const FEW_PARTS: usize = 32;
 /// The greatest assumed share of the first half of a part.
 const FIRST_HALF: f64 = 0.8;
-/// The length of the run that shows which steps conflict.
+/// Number of steps of the run that shows which steps conflict.
 const REHEARSED: usize = 1000;
 /// A part with more children than this is not cut: a `choose` may have a billion outcomes.
 const MOST_CHILDREN: usize = 4096;
@@ -321,7 +321,8 @@ fn rehearse<E: Execution>(rest: &mut Suffix<'_, E>, steps: &mut u64) {
 }
 
 /// Adds the parts in which `process` makes the next step after the prefix of `part`, one for each
-/// outcome. `share` is their share of the whole space. Returns `None` if there are too many.
+/// outcome. `share` is their share of the whole space. Returns `None` if there are too many
+/// outcomes.
 fn run<E: Execution>(
     rest: &mut Suffix<'_, E>,
     (part, asleep): (&Part, &[ProcessId]),

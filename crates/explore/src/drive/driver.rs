@@ -25,8 +25,8 @@ use crate::drive::search::Session;
 /// and goes back one step. It calls `next` again each time the search returns to a state. It does
 /// not call `next` in a state beyond the limits.
 pub trait Policy<E: Execution> {
-    /// Whether the policy never makes two equivalent complete runs. Then traces need not be told
-    /// apart to count them.
+    /// Whether the policy never makes two equivalent complete runs. Then the number of complete
+    /// runs is the number of traces.
     const UNIQUE: bool;
 
     /// Whether the policy merges equal states. Then the number of traces is unknown, each
@@ -48,16 +48,16 @@ pub trait Policy<E: Execution> {
     /// Called in the initial state, and when a step has led to another state.
     fn enter(&mut self, program: &E);
 
-    /// Called after [`enter`](Policy::enter). The policy may make steps and must return to the same
-    /// state. Returns the number of steps made.
+    /// Called after [`enter`](Policy::enter). The policy may make steps; it must undo them before
+    /// it returns. Returns the number of steps made.
     fn look_around(&mut self, _program: &mut E) -> u64 {
         0
     }
 
-    /// Returns the process to run now, or `None` if the state is done. If no process was run from
-    /// this state although one is ready, the run counts as blocked. The policy adds the outcomes
-    /// for the `choose` expressions of the step to `outcomes`, which is empty; an expression
-    /// without one gets its least value.
+    /// Returns the process to run now, or `None` if no process is left to run from this state. If
+    /// no process was run from this state although one is ready, the run counts as blocked. The
+    /// policy adds the outcomes for the `choose` expressions of the step to `outcomes`, which is
+    /// empty; an expression without one gets its least value.
     fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId>;
 
     /// Called when the chosen step has been made with these outcomes. Returns true to take the step
@@ -296,7 +296,7 @@ pub struct Progress {
 /// Greatest number of steps between two checks of the limits.
 const STEPS_BETWEEN_LOOKS: u32 = 4096;
 
-/// Called at intervals: it may show progress, and break off the search.
+/// A function that is called at intervals. It may show progress, and break off the search.
 pub type Watch<'a> = dyn FnMut(&Progress) -> ControlFlow<Bound> + 'a;
 
 /// Explores the program of a session with a policy.
@@ -345,7 +345,8 @@ struct Driver<'a, 'w> {
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
-    /// Whether an earlier search has recorded the mishaps of the events before the start.
+    /// Whether this search continues an earlier one, which has recorded the mishaps of the events
+    /// before the start.
     goes_on: bool,
     watch: &'a mut Watch<'w>,
 }
@@ -363,7 +364,8 @@ impl Driver<'_, '_> {
     ) {
         program.back_to(0);
         observer.start(program);
-        // Asked only once, not at each step: most searches have no observer, and steps are short.
+        // Queried once instead of at each step, because most searches have no observer, and steps
+        // are short.
         let looks = observer.looks();
         if observer.counts_reversals() {
             policy.note_reversals();
@@ -545,8 +547,8 @@ impl Driver<'_, '_> {
     /// Whether another step may be made.
     fn may_step(&self) -> ControlFlow<Bound> {
         let counts = &self.ledger.found.counts;
-        // Runs that are cut count as executions: those of an endless loop are never complete, and
-        // there may be very many of them.
+        // A run that is cut counts as an execution: the runs of an endless loop are never complete,
+        // and there may be very many of them.
         self.budget.may_run(counts.executions + self.cut)?;
         self.budget.may_step(counts.steps)
     }

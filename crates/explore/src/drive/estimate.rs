@@ -6,10 +6,10 @@
 //! assumed to be the same fraction of all executions.
 //!
 //! This is inaccurate for parts (see `cut`): parts in which many processes sleep are often empty or
-//! almost empty. For these, each remaining part is assumed to be as large as the finished parts
-//! with the same number of sleeping processes. If there are no such parts, take the finished parts
-//! with the next smaller number of sleeping processes. The remaining part is assumed to be smaller
-//! than these by a constant factor for each additional sleeping process. Parts with equally many
+//! almost empty. So each remaining part is assumed to be as large as the finished parts with the
+//! same number of sleeping processes. If no such part is finished, the finished parts with the next
+//! smaller number of sleeping processes are taken instead, and the remaining part is assumed to be
+//! smaller by a constant factor for each additional sleeping process. Parts with equally many
 //! sleeping processes differ in their shares of the space: a part is assumed to have executions in
 //! proportion to the square root of its share, which fitted the corpus better than the share
 //! itself.
@@ -63,7 +63,8 @@ impl Estimate {
         executions: u64,
         parts: impl Iterator<Item = (&'a Part, Option<u64>)> + Clone,
     ) -> Option<Self> {
-        // For each number of sleeping processes: the executions met, and the sizes of their parts.
+        // For each number of sleeping processes: the executions of the finished parts, and the sum
+        // of the sizes of these parts.
         let mut kinds: Vec<(f64, f64)> = Vec::new();
         for (part, done) in parts.clone() {
             let Some(done) = done else { continue };

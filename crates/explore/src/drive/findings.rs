@@ -74,12 +74,12 @@ pub struct Findings {
     pub elapsed: Duration,
     /// The number of executions drawn, by an algorithm that draws executions.
     pub walks: u64,
-    /// The fingerprints of what the search has met.
+    /// The fingerprints of the failing events, results and traces that the search has met.
     pub seen: Seen,
 }
 
-/// The fingerprints of what a search has met, which are needed to merge the findings of two
-/// searches.
+/// The fingerprints of the failing events, results and traces that a search has met. They are
+/// needed to merge the findings of two searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Failing events, each with its past.
@@ -88,17 +88,17 @@ pub struct Seen {
     pub observed: Prints,
     /// The observations of the `finals` of the findings.
     pub finals: Vec<Fingerprint>,
-    /// The final state to show may be another state of the orbit that the run of the last of the
-    /// `finals` reaches. Then this permutation of processes leads to it; otherwise it is empty.
+    /// The run of the last of the `finals` may lead not to the final state to show, but to another
+    /// state of its orbit. Then this permutation of processes turns that state into the state to
+    /// show; otherwise the list is empty.
     pub renamed: Vec<u32>,
-    /// For each `ensures`, the number of traces whose final state breaks it; the sum of these
-    /// numbers.
+    /// Number of pairs of an `ensures` and a trace whose final state breaks it.
     pub broken_ensures: u64,
     /// For algorithms that may meet a trace again: the traces met.
     pub traces: Option<Prints<Tally>>,
 }
 
-/// The contribution of a trace to the counts.
+/// The contribution of one trace to the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// 1 if it ends in a deadlock.
@@ -143,8 +143,8 @@ impl Findings {
 
     /// Returns the estimated fraction of the traces that the search has met, if it drew executions.
     /// Returns `None` if a violation ended the sample, because the number of executions then
-    /// depends on what they have shown. Also returns `None` for a program without steps, because it
-    /// has only one execution.
+    /// depends on their results. Also returns `None` for a program without steps, because it has
+    /// only one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
         let drawn = self.walks > 0 && self.counts.steps > 0;
         let whole = drawn && self.stopped != StopReason::Certain;
@@ -321,8 +321,8 @@ pub(crate) struct Ledger<'a> {
     pub wanted: Option<ExpectedFindings>,
     /// Whether the number of times that a trace is met matters.
     pub samples: bool,
-    /// Whether the search has gone on after a data race. What comes after the race may depend on
-    /// the order of accesses that are not steps; no search explores these orders.
+    /// Whether the search has gone on after a data race. The later behaviour may depend on the
+    /// order of accesses that are not steps; no search explores these orders.
     pub data_race: bool,
 }
 
@@ -342,7 +342,8 @@ pub(crate) struct ExpectedFindings {
 }
 
 impl ExpectedFindings {
-    /// Returns the numbers of these findings, so that another search can find the same ones.
+    /// Returns the numbers of findings of a search, so that another search can stop when it has
+    /// found as many.
     pub fn from_findings(found: &Findings) -> Self {
         Self {
             sites: found.failures.len(),
@@ -442,7 +443,7 @@ impl<'a> Ledger<'a> {
 
     /// Records the mishaps of an event of a net. `causes` holds the positions of its causes in the
     /// net, and its own position as the last. In a contextual net not all events that happen before
-    /// it in this run need be causes: in another run, which has the same event, the others come
+    /// it in this run need be causes: another run with the same event may have the other events
     /// after it. So only the causes decide whether a failure counts.
     pub fn mishaps_after<E: Execution>(&mut self, program: &E, causes: &[usize]) {
         let mut hasher = TraceHasher::new();
@@ -494,7 +495,8 @@ impl<'a> Ledger<'a> {
         let mut run = program.whole();
         // The two events of a data race are not ordered. But if the past of the failure contains
         // the second one, it must also contain the first: in the other order, another process may
-        // be halted, or none. So the order of each race is added here, and only for this failure.
+        // be halted, or no process. So the order of each race is added here, and only for this
+        // failure.
         let mut ordered = Vec::new();
         if let FailurePast::Of(at) = past
             && run[..=at].iter().any(|event| event.races_with.is_some())
@@ -546,7 +548,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Returns a fingerprint of the event at a position of the whole run, with its past. If states
-    /// are merged, it only distinguishes the event from all others.
+    /// are merged, the fingerprint does not include the past and only distinguishes the event from
+    /// all others.
     fn event_fingerprint<E: Execution>(&self, program: &E, at: usize) -> Fingerprint {
         if let Some(hasher) = &self.hasher {
             return hasher.event(at);
@@ -592,7 +595,7 @@ impl<'a> Ledger<'a> {
     fn complete<E: Execution>(&mut self, program: &E, end: End, others: Others<'_>) {
         self.found.counts.executions += 1;
         if self.hasher.is_none() && end == End::Final {
-            // No trace is met again.
+            // The algorithm meets each trace only once.
             self.found.seen.broken_ensures += self.final_state(program, others);
             return;
         }
@@ -670,7 +673,8 @@ impl<'a> Ledger<'a> {
                 self.mishap(program, mishap, FailurePast::Empty, Fingerprint::EMPTY);
                 continue;
             }
-            // The past of a broken `ensures` is the whole run, so each trace has its own.
+            // The past of a broken `ensures` is the whole run, so each trace with one counts
+            // separately.
             broken += 1;
             let known = |found: &Finding| found.mishap == Some(mishap);
             if self.least() {

@@ -17,7 +17,7 @@
 //! of several workers, each may exceed the limit by a few thousand steps.
 //!
 //! One worker gains nothing from parts, so [`Search::share`] then uses the plain engine. With
-//! several workers it first makes a short attempt with the plain engine too: most programs are
+//! several workers, too, it first makes a short attempt with the plain engine: most programs are
 //! small and need no parts.
 //!
 //! Workers take parts by incrementing a counter. That suffices, because there are many more parts
@@ -43,7 +43,7 @@ use crate::drive::suffix::{OfRest, Suffix};
 /// Number of parts: enough to keep all workers busy until the end, and to lose little if a part is
 /// abandoned.
 const PARTS: usize = 256;
-/// Number of steps of the first attempt, which does not cut the space: some milliseconds.
+/// Number of steps of the first attempt, which does not cut the space; it takes some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
 /// Number of steps of the first attempt for a program over unknown values, whose steps take longer.
 const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
@@ -52,7 +52,7 @@ const FEW: u64 = 1 << 16;
 /// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Called at intervals with the state of a search in parts.
+/// A function that is called at intervals with the state of a search in parts.
 pub struct Saver<'a> {
     /// The least time between two calls. There is no call if no part has been finished since the
     /// last one.
@@ -126,7 +126,7 @@ impl Parts {
         }
     }
 
-    /// Whether the remaining parts are parts of this program.
+    /// Checks that the remaining parts are parts of this program.
     pub fn fit<E: Execution>(&self, program: &mut E) -> Result<(), StepError> {
         let mut rest = Suffix::new(program);
         self.left.iter().try_for_each(|part| {
@@ -379,7 +379,7 @@ impl Parts {
     }
 }
 
-/// What happens to the parts after a search.
+/// How the parts are used after a search.
 enum After<'a, 's> {
     /// The parts are not needed.
     Nothing,
@@ -580,7 +580,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Counts a part that a worker has left.
+    /// Adds the counts of a part that a worker has finished or abandoned.
     fn add(&self, worker: usize, counts: &Counts) {
         self.slots[worker].set(&Counts::default());
         let all = &self.slots[self.slots.len() - 1];
@@ -675,8 +675,8 @@ impl<'a> Desk<'a> {
 /// reused.
 ///
 /// When a thread frees memory, the allocator later gives it to that thread again, even if another
-/// thread had allocated it. A new thread frees what its parent allocated and passed to it. So small
-/// vectors of two workers, written at each step, may lie in one cache line: two workers on
+/// thread had allocated it. A new thread frees blocks that its parent allocated and passed to it.
+/// So small vectors of two workers, written at each step, may lie in one cache line: two workers on
 /// writers(10) then took 1.2 to 2.5 times the CPU time. While the caller holds the result, such
 /// blocks are not reused.
 pub(super) fn foreign_memory() -> Vec<Vec<u8>> {

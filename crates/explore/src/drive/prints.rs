@@ -1,7 +1,7 @@
 //! Sets of fingerprints, and maps from fingerprints to values. They grow in small steps.
 //!
-//! Most of them are small, and there may be thousands, one for each part of a search. A few have
-//! millions of entries and must not double their size at once (see [`Table`]).
+//! Most of these sets and maps are small, and there may be thousands, one for each part of a
+//! search. A few have millions of entries and must not double their size at once (see [`Table`]).
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -9,8 +9,8 @@ use mazurka_core::Fingerprint;
 
 use crate::drive::table::Table;
 
-/// Above this number of entries, `many` is used, a table that grows in small steps, instead of
-/// `few`.
+/// A map with more entries than this stores them in `many`, a table that grows in small steps,
+/// instead of `few`.
 const FEW: usize = 1 << 14;
 
 /// A map from fingerprints to values; without values, a set.

@@ -93,9 +93,9 @@ impl<E: Execution> Session<'_, '_, E> {
 pub(crate) struct Start {
     /// The processes that sleep at the start.
     pub asleep: Vec<ProcessId>,
-    /// How many widths of the sets of events are skipped, because they are known to be too narrow
-    /// (`in_widths!` in `engine.rs`). The search increases this number when a width turns out to be
-    /// too narrow.
+    /// Number of widths of the sets of events to skip, because they are known to be too narrow
+    /// (`in_widths!` in `engine.rs`). The search increases this number when another width turns out
+    /// to be too narrow.
     pub width: usize,
     /// Whether an earlier search has recorded the mishaps before the start.
     pub goes_on: bool,

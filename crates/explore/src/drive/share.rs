@@ -2,9 +2,9 @@
 //!
 //! All workers put the states that they meet into one [table](crate::drive::states). A state is
 //! expanded by the worker that has inserted it. A worker explores depth first. When another worker
-//! is idle, a busy worker gives away the branch nearest to the start of its path, as the steps that
-//! lead there (*lazy splitting* of Lipton and Mehlhorn). Blumofe and Leiserson explain why the
-//! oldest branch is best (work stealing, JACM 1999). Branches wait in a lock-free queue.
+//! is idle, a busy worker gives away the branch nearest to the start of its path, as a schedule
+//! (*lazy splitting* of Lipton and Mehlhorn). Blumofe and Leiserson explain why the oldest branch
+//! is best (work stealing, JACM 1999). Branches wait in a lock-free queue.
 //!
 //! Results do not depend on the number of workers. A state alone determines the steps that are run
 //! from it, so the states, the steps between them and all counts are always the same. Only the
@@ -36,7 +36,7 @@ use crate::drive::search::{Engine, Search, Session, Start};
 use crate::drive::states::Visited;
 use crate::drive::suffix::Suffix;
 
-/// Number of steps of the first attempt, by one worker: some milliseconds.
+/// Number of steps of the first attempt, by one worker; it takes some milliseconds.
 const FIRST_ATTEMPT: u64 = 1 << 17;
 /// Time between two calls of the watch if nothing happens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
@@ -376,10 +376,10 @@ impl Search<Algorithm> {
         self.with_runs_of_one(found, &mut program, &budget, watch)
     }
 
-    /// Explores like `share_states`, without a first attempt. Returns `None` if the space may have
-    /// more steps than this limit or if something ends the search early: then the findings would
-    /// depend on timing. They always do if a limit on time or memory, or an interrupt, ends the
-    /// search.
+    /// Explores like `share_states`, without a first attempt. Returns `None` if the findings would
+    /// depend on timing: if the space may have more than `most_steps` steps, or if something else
+    /// ends the search early. If a limit on time or memory, or an interrupt, ends the search, the
+    /// findings depend on timing in any case, so they are returned.
     pub fn share_all_states<E: Semantics>(
         &self,
         most_steps: u64,

@@ -3,9 +3,9 @@
 //! The table has words of 64 bits, each a part of a fingerprint, and resolves collisions by open
 //! addressing with linear probing. Laarman, van de Pol, Weber, *Boosting multi-core reachability
 //! performance with shared hash tables*, FMCAD 2010, describe such a table of fixed size. Wolper,
-//! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse what is lost if only a
-//! part of a state is stored. One compare-and-swap inserts a state, so if several workers meet it
-//! at the same time, exactly one of them finds that the state is new.
+//! Leroy, *Reliable hashing without collision detection*, CAV 1993, analyse how many states are
+//! missed if only a part of each state is stored. One compare-and-swap inserts a state, so if
+//! several workers meet it at the same time, exactly one of them finds that the state is new.
 //!
 //! The table has many *segments*, which grow one by one: 8 bits of the fingerprint choose the
 //! segment. 64 other bits are stored; read as a fraction of 2⁶⁴, they determine the slot in the
@@ -261,7 +261,7 @@ fn lengthen(slots: &mut Vec<AtomicU64>, at: usize) {
     let len = match slots.len() {
         // From here on, all segments grow by the same factors, so their lengths stay different.
         0 => LEAST + LEAST * at / (4 * SEGMENTS),
-        // Small tables save time, and large ones memory.
+        // A short segment doubles to save time, and a long one grows by a quarter to save memory.
         len if len < SHORT => 2 * len,
         len => len * 5 / 4,
     };

@@ -12,10 +12,10 @@
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// Number of parts. When one of them doubles, the table grows by about one in this number.
+/// Number of parts. When one of them doubles, the table grows by about 1/`PARTS` of its size.
 const PARTS: usize = 128;
 
-/// Number of slices into which hashes are divided. The number of slices of a part makes its share.
+/// Number of slices into which hashes are divided. The share of a part is the number of its slices.
 const SLICES: usize = 4096;
 
 /// A set of entries, which are found by their hashes. All bits of a hash must be well mixed.

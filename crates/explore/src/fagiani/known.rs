@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::seed::Seed;
 use crate::drive::prints::Prints;
 
-/// Limit on the seeds that are compared before a run is made that may repeat a known seed: further
-/// comparisons would cost more than the run.
+/// Limit on the number of seeds with which a prefix is compared before it is run. Further
+/// comparisons would cost more than a run that repeats a known seed.
 const MOST_LOOKS: usize = 32;
 
 /// A prefix that deviates from a seed: the first `made[i]` labels of each process i of the seed,

@@ -4,9 +4,10 @@
 //! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
 //! Reduction for Guarded Command Languages", 2020, Algorithm 1, with the seed traces that its
 //! section 8 proposes. A run is recorded. A *label* describes a step: the path that it takes
-//! through the code, and its claims. All orders of the recorded labels are tried in which every
-//! process keeps its own order. An order that the program can follow, step by step and label by
-//! label, is an executable permutation; of each class of equivalent permutations, one is enough.
+//! through the code, and its claims. The search tries all orders of the recorded labels that keep
+//! the labels of each process in their recorded order. An order that the program can follow, step
+//! by step and label by label, is an executable permutation; of each class of equivalent
+//! permutations, one is enough.
 //!
 //! | paper | here |
 //! |---|---|
@@ -29,8 +30,8 @@
 //!   remaining labels are known, the search leaves a prefix as soon as a sleeping process can no
 //!   longer be woken.
 //! - A label is the path that a step takes through the code, with all its claims. Locals may have
-//!   other values in a permutation. In section 6 as printed they keep the recorded values, whatever
-//!   is read, so Theorem 15 does not hold.
+//!   other values in a permutation. In section 6 as printed, locals keep the recorded values even
+//!   if a step reads other values, so Theorem 15 does not hold.
 //!
 //! A run that was cut by a limit is permuted as far as it goes ([`UpTo`]).
 //!
@@ -46,12 +47,12 @@
 //! of the code rely on that proof:
 //!
 //! - A process need not be tried where its label would lead to a prefix that the search leaves, if
-//!   no process is tried after it ([`Fagiani::is_idle`]). If other processes are tried later, it
-//!   must be tried first, to find out whether it sleeps then.
-//! - The proof requires that the claims of every process are the recorded ones. Every prefix checks
-//!   this; if it does not hold, the seed is explored again without leaving prefixes early
-//!   (`again`). The search never leaves a prefix because of a sleeping process whose label has a
-//!   `choose`.
+//!   no process is tried after it ([`Fagiani::is_idle`]). If other processes are tried later, this
+//!   process must be tried before them, to find out whether it sleeps in their subtrees.
+//! - The proof requires that the claims of every process are the recorded ones. The search checks
+//!   this in every prefix. If it does not hold, the seed is explored again without leaving prefixes
+//!   early (`again`). The search never leaves a prefix because of a sleeping process whose label
+//!   has a `choose`.
 
 mod known;
 mod printed;
@@ -159,7 +160,7 @@ impl<E: Labelled> Engine<E> for Permute {
     }
 }
 
-/// What the search does with a prefix.
+/// How the search treats a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// It agrees with the seed.
@@ -177,12 +178,12 @@ struct PrefixNode {
     /// Index of the first process that sleeps here. The list of sleepers ends where that of the
     /// next prefix starts.
     sleepers: usize,
-    /// Index of the first process to try. This list ends in the same way.
+    /// Index of the first process to try. The list ends where that of the next prefix starts.
     tries: usize,
     /// Number of processes that have been tried.
     tried: usize,
-    /// Number of processes, from the front of the list, that are known to require a trial. Those
-    /// after them are examined when these have been tried.
+    /// Number of processes, from the front of the list, that must be tried. The processes after
+    /// them are examined when these have been tried.
     due: usize,
     /// If the process that was tried last must be tried again: the outcomes to try.
     again: Option<SmallVec<[i64; 1]>>,
@@ -203,7 +204,7 @@ struct ProcessToTry {
     matched: bool,
 }
 
-/// The progress with which a run that is being recorded follows the seed that it deviates from.
+/// How far a run that is being recorded has followed the seed that it deviates from.
 #[derive(Debug, Default)]
 struct FollowedSeed {
     /// The next position in the order of the seed.
@@ -248,7 +249,7 @@ struct Fagiani {
     made: Vec<u32>,
     /// Whether the driver must not count the current run.
     known: bool,
-    /// Number of runs that are not counted, for another reason than that sleep sets have cut them.
+    /// Number of runs that are not counted although no sleep set has cut them.
     not_runs: u64,
     counts: Permutations,
     /// Whether some process, in some prefix, claims something else than was recorded in the seed.
@@ -458,7 +459,7 @@ impl Fagiani {
         idle
     }
 
-    /// Determines the processes that may extend the last prefix.
+    /// Determines the processes that may extend the last prefix, and classifies a prefix that ends.
     fn open<E: Labelled>(&mut self, program: &E) {
         let Some(node) = self.nodes.last() else {
             return;
@@ -514,7 +515,7 @@ impl Fagiani {
             (false, false) => {
                 self.counts.stuck += 1;
                 // The prefix may agree with several seeds, so it becomes a seed itself and is
-                // counted as such.
+                // counted as a seed.
                 if self.complete {
                     if !self.seeds.has(labels) {
                         self.record(program);
@@ -554,8 +555,8 @@ impl Fagiani {
         }
     }
 
-    /// Starts the next seed, or the same one for the second time if claims varied, at the empty
-    /// prefix. Returns false if no seed is left.
+    /// Starts at the empty prefix: with the next seed or, if claims varied, with the same seed for
+    /// the second time. Returns false if no seed is left.
     fn next_seed<E: Labelled>(&mut self, program: &E) -> bool {
         self.again = self.varies && !self.again;
         self.varies = self.again;
@@ -584,7 +585,8 @@ impl Fagiani {
             return Some(self.tries[node.tries + node.tried - 1].process);
         }
         if node.tried >= node.due {
-            // The earlier processes must be tried first, to know whether they sleep.
+            // Whether a process is idle depends on whether the processes before it sleep, which is
+            // known only when these have been tried.
             let first = node.tries;
             let mut rest = first + node.tried..self.tries.len();
             let due = rest.find(|&at| !self.is_idle(at))? + 1 - first;

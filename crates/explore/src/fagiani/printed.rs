@@ -32,7 +32,7 @@ pub struct PrintedForms {
     pub candidates: u64,
     /// Candidates that the program cannot follow.
     pub infeasible: u64,
-    /// Candidates whose form (Definition 12) was in I already, the set of forms met.
+    /// Candidates whose form (Definition 12) was already in I, the set of forms met.
     pub duplicates: u64,
     /// The size of I at the end.
     pub executable: u64,
@@ -57,7 +57,7 @@ pub(super) fn count<E: Labelled>(
     (policy.counts, found.bounds)
 }
 
-/// Definition 9, over the variables that the labels name.
+/// Whether two labels interfere by Definition 9, over the variables that they name.
 fn interfere(one: (ProcessId, &Label), other: (ProcessId, &Label)) -> bool {
     let orders = |a: &Label, p: ProcessId| a.spawned.contains(&p) || a.joined.contains(&p);
     one.0 == other.0
@@ -72,7 +72,7 @@ struct FormNode {
     tries: SmallVec<[ProcessId; 8]>,
     tried: usize,
     again: Option<SmallVec<[i64; 1]>>,
-    /// Whether the label has been inserted into the word.
+    /// Whether the last label of the prefix has been inserted into the word.
     placed: bool,
 }
 

@@ -207,7 +207,8 @@ impl Seed {
         let recorded = &self.next(event.process, event.number)?.outcomes;
         let mut pairs = event.outcomes.iter().zip(recorded);
         let at = pairs.position(|(chosen, recorded)| chosen.value != *recorded)?;
-        // The outcomes before it are the recorded ones, so this one is the least possible.
+        // All outcomes before position `at` are the recorded ones, so the chosen one at `at` is the
+        // least possible.
         let possible = event.outcomes[at].value..event.outcomes[at].end;
         possible
             .contains(&recorded[at])
@@ -225,8 +226,8 @@ impl Seed {
     }
 
     /// Whether a later step of one of the processes in `moves` conflicts with the next step of
-    /// `process`. With `unsure`, also whether it may conflict if it claims something else than
-    /// recorded.
+    /// `process`. With `unsure`, also returns true if such a step could conflict by claiming
+    /// something else than recorded.
     pub fn may_wake(&self, process: ProcessId, made: &[u32], moves: &[bool], unsure: bool) -> bool {
         let Some(label) = self.next(process, made[process.index()]) else {
             return true;

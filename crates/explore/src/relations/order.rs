@@ -45,8 +45,8 @@ pub(crate) struct Occurrence<S> {
 struct Thread<S> {
     /// Its events.
     events: S,
-    /// One more than the position of its last event; if it has no event, of the event that started
-    /// it.
+    /// One more than the position of its last event or, if it has no event, of the event that
+    /// started it; 0 if there is neither.
     latest: u32,
     /// Number of its events.
     made: u32,
@@ -75,16 +75,18 @@ pub(crate) struct Order<S> {
     locks: Vec<Lock<S>>,
 }
 
-/// Adds an event to the sets of the cell that it claims, given by the number of the access.
+/// Adds the event at a position to the sets of the cell that it claims. `number` is that of the
+/// access (see [`single`]).
 #[inline(always)]
 fn insert<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.insert(at);
     written.insert_if(number & 1 == 1, at);
 }
 
-/// Removes an event from the sets of the cell that it claims, given by the number of the access.
-/// Each set gets a mask of its own: with the same mask for both, the compiler would combine them to
-/// one vector, which causes store-forwarding stalls, because [`insert`] has just set one half.
+/// Removes the event at a position from the sets of the cell that it claims. `number` is that of
+/// the access. Each set gets a mask of its own: with the same mask for both, the compiler would
+/// combine them to one vector, which causes store-forwarding stalls, because [`insert`] has just
+/// written the two sets separately.
 #[inline(always)]
 fn remove<S: Set>([written, all]: &mut [S; 2], number: usize, at: usize) {
     all.remove(at);
@@ -98,7 +100,7 @@ fn numbers(access: Access) -> impl Iterator<Item = usize> {
     access.cells().map(move |cell| 2 * cell + writes)
 }
 
-/// An event to add. It may be virtual: a step that is not made.
+/// An event to add. It may be virtual, that is, a step that is not made.
 struct Extension<'a, S> {
     process: ProcessId,
     claims: &'a [Access],
@@ -491,10 +493,10 @@ impl<S: Set> Order<S> {
         }
     }
 
-    /// Returns the race of an acquisition. An acquisition follows a release, and can only be moved
-    /// before the acquisition that the release belongs to. A waiting acquisition follows an
-    /// acquisition, and can be moved before that one. There is no race if the previous event claims
-    /// the lock without changing it, because then the acquisition moves freely.
+    /// Returns the race of an acquisition. A made acquisition follows a release, and can only be
+    /// moved before the acquisition that the release belongs to. A waiting acquisition follows the
+    /// acquisition of the holder, and can be moved before it. There is no race if the previous
+    /// event claims the lock without changing it, because then the acquisition moves freely.
     #[inline(always)]
     fn lock_race(&self, lock: usize, last: &S, program: &S, waits: bool) -> Option<S> {
         let Lock { acquired, released } = &self.locks[lock];

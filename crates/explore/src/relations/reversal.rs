@@ -1,8 +1,8 @@
 //! The sequence that reverses a race, and the processes that can make its first step.
 //!
 //! JACM 2017, section 5: for a race between e and the step e' of p the sequence is v = notdep(e,
-//! E).p: all events that come later in E than e, except those that e happens before, and then e'. A
-//! process is an *initial* of v if its first step in v depends on nothing before it in v.
+//! E).p: first all events after e in E that do not happen after e, and then e'. A process is an
+//! *initial* of v if its first step in v depends on nothing before it in v.
 
 use mazurka_core::{Access, ProcessId};
 

@@ -6,7 +6,7 @@
 
 /// A set of small numbers.
 pub(crate) trait Set: Clone + Default + PartialEq {
-    /// Every number below this bound fits.
+    /// Exclusive upper bound of the numbers that the set can contain.
     const CAPACITY: usize;
 
     fn insert(&mut self, at: usize);
@@ -33,7 +33,7 @@ pub(crate) trait Set: Clone + Default + PartialEq {
     fn lowest(&self) -> Option<usize> {
         self.lowest_common(self)
     }
-    /// Returns the lowest number in both sets.
+    /// Returns the lowest number that both sets contain.
     fn lowest_common(&self, other: &Self) -> Option<usize>;
     /// Keeps only the numbers above `at`.
     fn keep_above(&mut self, at: usize);

@@ -3,11 +3,11 @@
 //! Thesis, section 6.3 (Fig. 6.4 and 6.5), for every kind of wait: locks, locks that are never
 //! released, guards and joins. In a deadlock each process has ended or is at a closed extension,
 //! that is, at a next step that is not possible. The search takes a closed extension and finds the
-//! process that it waits for. It decides where that process stops, then where the process stops
-//! that this one waits for, and so on. The decisions must be reachable together, and the conditions
-//! that processes wait for must not change. So the search finds a cycle of locks by following it:
-//! the holder of a lock cannot go beyond the point where it releases the lock. When the cycle is
-//! closed, the other processes are followed to all the states where they can stop.
+//! process that it waits for. It decides where that process stops, then where the process stops for
+//! which the stopped process waits, and so on. The decisions must be reachable together, and the
+//! conditions that processes wait for must not change. So the search finds a cycle of locks by
+//! following it: the holder of a lock cannot go beyond the point where it releases the lock. When
+//! the cycle is closed, the other processes are followed to all the states where they can stop.
 //!
 //! | thesis | here |
 //! |---|---|

@@ -101,7 +101,7 @@ impl std::str::FromStr for NetKind {
     }
 }
 
-/// The place of a condition: what the condition is a state of.
+/// The place of a condition: the cell, or the end of a process, of which the condition is a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// A cell of shared memory, a lock, or the cell of an invariant.

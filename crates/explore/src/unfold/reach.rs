@@ -30,7 +30,7 @@ use super::deadlocks::{self, Hunter};
 use super::net::{Group, NONE, Net, NetKind, Phase, Place};
 use crate::drive::driver::End;
 
-/// A property of states: what it reads, and whether it holds.
+/// A property of states: the cells and locations that it reads, and its evaluation.
 pub trait Question<E> {
     /// The content of a cell: a number, or a term over inputs.
     type Value: Copy + Default;
@@ -365,7 +365,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
     }
 
     /// Returns the marking with an event added, if that is possible. In a contextual net the event
-    /// may read a condition that another one has taken already: then it happened before that one.
+    /// may read a condition that another event of the marking has already taken: then the reader
+    /// happened before the taker.
     fn fire(
         &self,
         examiner: &mut Examiner,
@@ -423,7 +424,8 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         examiner.reaches(net, &next.clock, &kept).then_some(next)
     }
 
-    /// Returns the whole net, for a translation.
+    /// Returns the whole net with the values and lines of the question, for a translation into a
+    /// formula.
     pub fn structure<E: Execution, Q: Question<E, Value = V>>(
         &self,
         examiner: &mut Examiner,

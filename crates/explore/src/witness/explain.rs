@@ -1,11 +1,11 @@
 //! Explains a violation by orders of steps.
 //!
 //! A step is named by its process and its index among the steps of that process. Take a run that
-//! shows a violation, and pairs a < b of its steps, each of two processes. The explanation is a
-//! smallest set C of such pairs with two properties: some complete run has these steps in these
-//! orders, and every such run shows the violation. Runs that an `assume` discards do not count. A
-//! failure that does not depend on the `assume` is still a failure, but if all complete runs are
-//! discarded, it has no explanation.
+//! shows a violation, and pairs a < b of its steps, where a and b belong to different processes.
+//! The explanation is a smallest set C of such pairs with two properties: some complete run has
+//! these steps in these orders, and every such run shows the violation. Runs that an `assume`
+//! discards do not count. So a failure has no explanation if all runs that show it are discarded,
+//! although a failure that does not depend on the `assume` counts elsewhere.
 //!
 //! Runs need not be examined one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
@@ -34,7 +34,7 @@ use crate::{Algorithm, past_is_discarded};
 const MOST_STEPS: u64 = 20_000;
 const MOST_TRACES: u64 = 1_500;
 const MOST_TIME: Duration = Duration::from_millis(250);
-/// A longer run cuts the search, which then explains nothing.
+/// If a run is longer, the search is incomplete and explains nothing.
 const MOST_STEPS_OF_A_RUN: u64 = 1_000;
 
 /// Limit on the number of steps of the run that are considered.
@@ -98,8 +98,8 @@ fn names(run: &[Event]) -> Vec<StepName> {
 struct Trace {
     /// For each step of the run, whether the trace has it.
     has: Vec<bool>,
-    /// For each pair of steps, whether the second happens before the first in the trace, or is the
-    /// same.
+    /// For n steps, at index `to * n + from`: whether step `from` is step `to`, or happens before
+    /// it in the trace.
     reaches: Vec<bool>,
 }
 
@@ -270,7 +270,8 @@ fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]
     })
 }
 
-/// Looks for a set of `size` pairs that includes those already chosen.
+/// Looks for a set that explains the violation: the pairs chosen so far and `size` of `pairs`.
+/// `state` has the chosen pairs, and the number of sets that may still be tried.
 fn search(
     pairs: &[[usize; 2]],
     size: usize,

@@ -12,7 +12,8 @@ use mazurka_core::{Execution, Schedule, Status, immediate_predecessors, with_sta
 
 use crate::witness::rehearse::{Move, NO_FAILURE, Rehearsal, Violation, switches};
 
-/// Number of steps to spend on each of the three transformations: some hundredths of a second.
+/// Number of steps to spend on each of the three transformations, which takes some hundredths of a
+/// second.
 const EFFORT: u64 = 60_000;
 
 /// Returns a run that shows the same violation, is not longer, and has no more switches between
@@ -26,7 +27,7 @@ pub fn minimise<E: Execution>(
     let Some(moves) = stage.read(schedule) else {
         return schedule.clone();
     };
-    // A run may be longer than the budget. Then it is kept as it is.
+    // A run may be longer than the budget. Then the run is returned unchanged.
     let Some(mut best) = stage.attempt(&moves, violation) else {
         return schedule.clone();
     };
@@ -39,8 +40,8 @@ pub fn minimise<E: Execution>(
     stage.schedule()
 }
 
-/// Takes the candidate if it shows the violation, and has fewer steps or fewer switches between
-/// processes, and more of neither.
+/// Replaces the best run by the candidate if the candidate shows the violation, has no more steps
+/// and no more switches between processes, and fewer of one of them.
 fn improve<E: Execution>(
     stage: &mut Rehearsal<'_, E>,
     best: &mut Vec<Move>,
@@ -183,8 +184,8 @@ fn linearise<E: Execution>(program: &E, fixed: usize, prefer: Prefer) -> Vec<usi
             current = match prefer {
                 Prefer::Names => able.into_iter().next(),
                 Prefer::LongStretches => {
-                    // The steps of other processes that it waits for must be done. Its own steps
-                    // are consecutive.
+                    // A step of the process is free when all steps of other processes that happen
+                    // before it are done; the own steps of the process follow each other.
                     let uninterrupted_steps = |p: usize| {
                         let free = |&&at: &&usize| {
                             let mut others = before[at].iter().map(|&other| other as usize);
@@ -267,7 +268,8 @@ fn nearest<E: Execution>(
                 outcomes: Vec::new(),
             }));
         }
-        // Another value of a `choose` gives another run, too: the least value, or the next one.
+        // Another value of a `choose` also gives another run. The least value and the next value
+        // are tried.
         if let [value] = planned.outcomes[..] {
             for outcomes in [vec![], vec![value.saturating_add(1)]] {
                 instead.push(Move {

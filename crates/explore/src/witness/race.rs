@@ -75,7 +75,7 @@ fn crossing<E: Execution>(program: &E) -> Vec<usize> {
 fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize> {
     let mut stage = Rehearsal::new(program, u64::MAX);
     let whole = stage.moves();
-    // If a step fails, the run is cut after the failure.
+    // Repeats the run up to the failing step, if the violation is a failure.
     stage.try_moves(&whole, violation);
     let run: Vec<Event> = stage.program.events().to_vec();
     let moves = stage.moves();
@@ -83,7 +83,8 @@ fn reversible<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
     stage.set_budget(EFFORT);
     let mut found = Vec::new();
     'search: for later in (1..run.len()).rev() {
-        // For a failing step only its past counts; for a final state or a deadlock every step does.
+        // Only the past of a failing step matters; for a final state or a deadlock every step
+        // matters.
         let last = run.len() - 1;
         let failing = matches!(violation, Violation::Failure(site)
             if run[last].mishaps.iter().any(|m| m.site == *site));
@@ -131,8 +132,8 @@ fn race(run: &[Event], order: &HappensBefore, earlier: usize, later: usize) -> b
     let between = |k: &usize| order.before(earlier, *k) && order.before(*k, later);
     let mut inner = (earlier + 1..later).filter(between);
     match (locks, data) {
-        // Between the two acquisitions in happens-before come only steps of the process that
-        // acquired the lock first, with its release.
+        // Two acquisitions race if only steps of the process that acquired the lock first, such as
+        // its release, come between them in happens-before.
         (true, _) => inner.all(|k| run[k].process == one.process),
         (false, true) => inner.next().is_none(),
         (false, false) => false,

@@ -17,7 +17,8 @@ use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::is_broken_off;
 use crate::witness::rehearse::Move;
 
-/// Number of steps to spend, including a comparison of the state after each: a tenth of a second.
+/// Number of steps to spend, each with a comparison of the state after it. They take a tenth of a
+/// second.
 const EFFORT: u64 = 100_000;
 
 /// Visiting a state costs as much as one step for each group of this many cells and processes,

@@ -398,10 +398,10 @@ fn cut<F: Fn(&[Shared]) -> Vec<Body>>(build: F, algorithm: Stateless, depth: u64
     search.run(&mut program, &mut |_| ControlFlow::Continue(()), &mut ())
 }
 
-/// A loop that need not end does not keep the steps of the other process out of all runs.
+/// Even if one process loops without end, some runs contain the steps of the other process.
 #[test]
 fn runs_that_are_cut() {
-    /// The first process looks at the second cell until the other one has set it.
+    /// The first process reads the second cell until the second process has set it.
     fn build(cells: &[Shared], locks: bool) -> Vec<Body> {
         let [lock, x] = [cells[0].clone(), cells[1].clone()];
         let reader = body(move |turn| {

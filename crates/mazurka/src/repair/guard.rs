@@ -174,8 +174,8 @@ fn widened(
     mut repair: Repair,
     attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
 ) -> (Guard, Repair) {
-    // With one more class a process may wait for ever, and with two it may not. So after a change
-    // all classes are tried again.
+    // Admitting one class may make a process wait for ever, and admitting it together with another
+    // may not. So after each change all classes are tried again.
     loop {
         let before = guard.admits.clone();
         for at in 0..before.len() {

@@ -151,7 +151,7 @@ struct Candidate {
     regions: Vec<Region>,
 }
 
-/// The program to change, and what the proposals need to know about it.
+/// The program to change, with the data that the proposals need.
 struct Subject<'a> {
     source: &'a str,
     outline: &'a Outline,

@@ -1,10 +1,10 @@
 //! The results of a program with unknown values: each stored once, and compared after the search.
 //!
-//! A result is what a complete run observes, as terms, and its path condition as a set. It is
-//! stored under fingerprints that do not depend on a worker's table of terms, so the results of
-//! several workers can be merged. Of all runs with the same result, the one with the fewest steps
-//! is kept; among these, the one whose trace has the least fingerprint. So neither the results nor
-//! their order depend on the order of the search.
+//! A result consists of the observation of a complete run, as terms, and of its path condition, as
+//! a set. It is stored under fingerprints that do not depend on a worker's table of terms, so the
+//! results of several workers can be merged. Of all runs with the same result, the one with the
+//! fewest steps is kept; among these, the one whose trace has the least fingerprint. So neither the
+//! results nor their order depend on the order of the search.
 //!
 //! A separate machine makes the kept runs again, in normal form, and compares the results. So the
 //! answers of its solver do not depend on the search either.
@@ -23,7 +23,7 @@ use super::follow;
 /// Limit on the pairs of results that are compared.
 const MOST_COMPARISONS: u64 = 200_000;
 
-/// The fingerprints of what is observed and of the path condition.
+/// The fingerprints of the observation and of the path condition.
 type ResultPrint = (Fingerprint, Fingerprint);
 
 /// The run that is kept for a result. Its trace is determined, but the search decides which of the

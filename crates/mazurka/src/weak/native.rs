@@ -1,8 +1,8 @@
 //! Explores, runs and replays native programs under the memory model rc11.
 //!
 //! An operating-system process can hold only one native program. So one thread explores, and it
-//! calls the watch itself. The search may find out something about the program that it needs from
-//! the start, for example that an access must be an event. It is then broken off and repeated.
+//! calls the watch itself. The search may learn a fact about the program that it needs from the
+//! start, for example that an access must be an event. Then it is broken off and repeated.
 
 use std::ops::ControlFlow;
 
@@ -39,7 +39,7 @@ pub(super) struct Native {
 
 /// The question for a search.
 pub(super) struct NativeQuestion<'a> {
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     pub counted: Kinds,
     /// The kinds that end the search.
     pub stops: Kinds,
@@ -189,8 +189,8 @@ impl Native {
         self.tell(&Schedule::default())
     }
 
-    /// Repeats some work until a repetition learns nothing more that must be known from the start,
-    /// such as an access that must be an event.
+    /// Repeats some work until it learns no further fact that it needs from the start, such as an
+    /// access that must be an event.
     fn until_known<R>(
         &mut self,
         mut work: impl FnMut(&mut WeakProgram) -> R,

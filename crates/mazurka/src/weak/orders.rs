@@ -106,9 +106,9 @@ impl Program {
         Ok(OrdersRecord { record, orders })
     }
 
-    /// Returns the accesses that need stronger orders, so that a violated program is verified, with
-    /// these orders. Returns none if searches with at most `steps` steps in total find no such
-    /// orders.
+    /// Returns the accesses that need stronger orders for a violated program to be verified, each
+    /// with its new order. The list is empty if searches with at most `steps` steps in total find
+    /// no such orders.
     pub(super) fn stronger(
         question: Question<'_>,
         steps: u64,

@@ -41,7 +41,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 pub(super) struct Question<'a> {
     pub code: &'a Arc<Code>,
     pub memory: Memory,
-    /// The kinds of violations that decide.
+    /// The kinds of violations that decide the verdict.
     pub counted: Kinds,
     /// The kinds that end the search.
     pub stops: Kinds,
@@ -79,7 +79,8 @@ pub(super) struct SeenExecutions {
     pub broken: Vec<(u32, Schedule)>,
     /// Number of executions that violate an `ensures`.
     breaking: u64,
-    /// The fingerprints of the other failures, each with the steps before it.
+    /// The fingerprints of all failures except those of an `ensures`, each with the steps before
+    /// it.
     failing: FxHashSet<Fingerprint>,
     /// Whether one of these failures counts.
     failed: bool,

@@ -399,8 +399,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the next event of a thread and, if it is the read of an update, the write of the
-    /// update. For any other event, the second event is the first again. Returns `None` after the
-    /// last event.
+    /// update. For any other event, returns this event twice. Returns `None` after the last event.
     pub fn next(&mut self, thread: ThreadId) -> Option<(Event, Event)> {
         let at = self.next.get_mut(thread.index())?;
         let &slot = self.graph.thread(thread).get(*at as usize)?;

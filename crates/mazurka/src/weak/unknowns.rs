@@ -156,7 +156,7 @@ impl Question<'_> {
         threads.rewind(&mut vec![0; graph.threads() as usize]);
         let plain = follow(&mut threads, &graph, schedule);
         let machine = threads.at_the_end(&graph);
-        // If a step was given up, there is no failure.
+        // If the evaluator gave up a step, there is no failure.
         let given_up = bounds_of_run(machine, &self.options.limits);
         if !given_up.is_empty() {
             return Ok(none(given_up));

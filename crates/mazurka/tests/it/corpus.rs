@@ -433,8 +433,8 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     }
 }
 
-/// Checks both nets: they have the deadlocks and failures of the figures, whichever tests are run,
-/// and never more tests than traces.
+/// Checks the replicated and the contextual net. Both have the deadlocks and failures of the
+/// figures, whichever tests are run, and need at most as many tests as there are traces.
 fn unfolded(program: &Program, explored: &Record, case: &Case, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let [replicated, contextual] = [NetKind::Replicated, NetKind::Contextual].map(|kind| {

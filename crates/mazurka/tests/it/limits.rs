@@ -229,12 +229,13 @@ fn a_stateful_net_over_a_long_array_takes_no_quadratic_time() {
     }
 }
 
-/// One event may give each of many processes a new extension, with a clock over all of them.
+/// One event may give each of many processes a new extension, with a clock over all processes.
 #[test]
 fn a_net_looks_at_its_limits_while_it_grows() {
     let source = "var x: int = 0 process (i in 0..500) { x := x + 1 }";
     for &kind in NetKind::ALL {
-        // The number of checks after the same number of steps.
+        // The number of checks since the number of steps last changed, and the greatest such
+        // number.
         let (mut steps, mut looks, mut most) = (0, 0, 0);
         let mut watch = |progress: &mazurka::Progress| {
             if progress.counts.steps != steps {
@@ -434,7 +435,7 @@ fn permutations_without_memory_show_the_run() {
 fn an_interrupted_search_by_all_workers_is_the_answer() {
     let program =
         load("var x: int = 0  process p { for i in 0..9223372036854775807 { x := x + 1 } }");
-    // More steps than those of the attempts that one worker makes before.
+    // More steps than the first attempts, with one worker, make together.
     let many = 450_000;
     let mut over = false;
     let mut watch = |progress: &mazurka::Progress| {

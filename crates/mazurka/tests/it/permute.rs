@@ -173,10 +173,11 @@ fn from_any_initial_values() {
         let mut all = any_start.disagreements.iter();
         all.find(|pair| (pair.first, pair.second) == (first, second))
     };
-    // 2x + 2 and 2(x + 2), from the same states; 2(x + 2) twice.
+    // Classes 1 and 2 are executable from the same states, and end with 2x + 2 and with 2(x + 2).
+    // Classes 2 and 9 both end with 2(x + 2).
     assert_eq!(pair(1, 2).map(|pair| pair.condition.as_str()), Some("flag"));
     assert_eq!(pair(2, 9), None);
-    // From states in which both are executable.
+    // Classes are compared only for the initial states from which both are executable.
     assert_eq!(pair(1, 4).map(|pair| pair.condition.clone()), Some(one));
     assert_eq!(pair(3, 7), None);
 }

@@ -1,5 +1,5 @@
-//! Tests damaged texts. Any program, record, checkpoint, certificate or proof can be read, and
-//! continued from, with an answer or an error as the result, but without a panic.
+//! Tests damaged texts. To read a damaged program, record, checkpoint, certificate or proof, and to
+//! continue from it, gives an answer or an error, never a panic.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -226,8 +226,8 @@ fn a_changed_run_is_no_evidence() {
         program.replay(&recording, &Options::default())
     };
     assert!(with(Some(1)).is_ok());
-    // In these, the repeated states differ, no step repeats, the run ends although it is infinite,
-    // or there are too few steps.
+    // The reasons, in order: the repeated states differ (twice), no step repeats, the run ends
+    // although it is infinite, and there are too few steps.
     for wrong in [Some(0), Some(2), Some(3), None, Some(4)] {
         assert!(with(wrong).is_err(), "{wrong:?}");
     }

@@ -41,7 +41,8 @@ fn failures_have_values_and_replay() {
     let recording = Recording::parse(&serde_json::to_string(&record).unwrap()).unwrap();
     let again = program.replay(&recording, &Options::default()).unwrap();
     assert_eq!(again.witnesses.len(), 1);
-    // The schedule does not contain the inputs; together with them it fails again.
+    // The schedule does not contain the inputs. The run of the schedule with these inputs fails
+    // again.
     let schedule = record.witnesses[0].runs[0].schedule.parse().unwrap();
     let given = Options {
         inputs: vec![("0#0".to_owned(), i128::from(value))],

@@ -327,7 +327,7 @@ fn a_comparison_is_the_same_for_any_number_of_workers() {
     };
     let of = |other: &Program| -> CompareRecord {
         let one = compared(other, 1);
-        // The searches that take turns have not found everything before the parts.
+        // The first rounds, in which the engines take turns without parts, do not suffice.
         assert!(one.record.counts.steps > 900_000);
         for jobs in [2, 5] {
             assert_eq!(compared(other, jobs), one, "{jobs} jobs");

@@ -6,9 +6,9 @@
 //! - A decision is added with each outcome that is feasible together with the decisions of the
 //!   graph.
 //! - It is *maximal* iff its outcome is the first that is feasible together with the decisions
-//!   among the *previous* events (revisit.rs defines both words). This need not be the outcome that
-//!   was the first when the decision was added: earlier decisions may have been removed since, and
-//!   the prefix of the revisiting write may contain others.
+//!   among the *previous* events (revisit.rs defines both words). When the decision was added,
+//!   another outcome may have been the first feasible one: earlier decisions may have been removed
+//!   since, and the prefix of the revisiting write may contain others.
 //!
 //! A feasible outcome stays feasible when events are removed, so a revisit needs no query.
 
@@ -42,7 +42,7 @@ impl DecisionFrame {
     }
 }
 
-/// Collects the decisions of a graph that satisfy `counts`.
+/// Replaces the contents of `into` by the decisions of a graph whose events satisfy `counts`.
 fn collect(graph: &Graph, into: &mut Vec<Decision>, counts: impl Fn(&Event) -> bool) {
     into.clear();
     for thread in (0..graph.threads()).map(ThreadId) {
@@ -66,8 +66,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     pub(super) fn advance_decision(&mut self, frame: &mut DecisionFrame) -> ControlFlow<(), bool> {
         let Some(outcome) = self.feasible(frame.question, frame.last) else {
             if frame.last.is_none() {
-                // The program cannot say that any outcome is feasible, so the execution ends here.
-                // Failures that were met before are still recorded.
+                // The program reports no feasible outcome, so the execution ends here. Failures
+                // that occurred before are still recorded.
                 self.note_failures();
             }
             return ControlFlow::Continue(false);

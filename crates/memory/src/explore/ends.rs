@@ -26,9 +26,9 @@ pub enum Ending {
     Deadlock,
     /// A wasted run: an await is stuck with a value that has been overwritten.
     Blocked,
-    /// A thread met a false assumption.
+    /// A thread reached a false assumption.
     Discarded,
-    /// A thread met a failure.
+    /// A thread failed.
     Failed,
     /// Two accesses race.
     Race,
@@ -43,7 +43,7 @@ pub struct Counts {
     pub deadlocks: u64,
     /// Wasted runs.
     pub blocked: u64,
-    /// Executions in which a thread met a false assumption.
+    /// Executions in which a thread reached a false assumption.
     pub discarded: u64,
     /// Executions in which a thread failed.
     pub failed: u64,
@@ -85,11 +85,11 @@ impl Counts {
 /// The failure that an execution shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// A thread met the failure with this number.
+    /// A thread failed.
     Failed {
         /// The thread.
         thread: ThreadId,
-        /// The number that the program gives the failure.
+        /// The number that the program gives this failure.
         code: u32,
     },
     /// Threads wait for ever.
@@ -106,7 +106,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether both count as one failure, which is shown once.
+    /// Whether a search stores only the first of the two failures: they are equal, or races on one
+    /// location.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Race { loc, .. }, Self::Race { loc: other, .. }) => loc == other,
@@ -124,7 +125,7 @@ pub struct Finding {
     pub schedule: Schedule,
 }
 
-/// The findings of a search.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The numbers of executions by their endings.
@@ -136,8 +137,8 @@ pub struct Found {
     pub bounds: Vec<Bound>,
     /// Whether the visitor ended the search.
     pub stopped: bool,
-    /// The reason, as a number of the program's own, if the program [gave up](Program::gives_up).
-    /// Then the other fields are meaningless.
+    /// If the program [gave up](Program::gives_up): the number that it gives its reason. Then the
+    /// other fields are meaningless.
     pub given_up: Option<u32>,
 }
 
@@ -166,7 +167,7 @@ impl Found {
     }
 }
 
-/// The end of an execution, for a visitor.
+/// An execution that has ended, as a visitor sees it.
 #[derive(Debug)]
 pub struct End<'a, P> {
     ending: Ending,
@@ -175,7 +176,7 @@ pub struct End<'a, P> {
 }
 
 impl<P: Program> End<'_, P> {
-    /// Returns how it ended.
+    /// Returns how the execution ended.
     pub fn ending(&self) -> Ending {
         self.ending
     }
@@ -198,7 +199,7 @@ impl<P: Program> End<'_, P> {
 
     /// Returns the execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
-        own_numbers::<P>(
+        renumbered::<P>(
             Schedule::from_graph(self.graph),
             self.graph,
             self.runner.initial_threads(),
@@ -207,7 +208,7 @@ impl<P: Program> End<'_, P> {
 }
 
 /// Returns a schedule with the thread numbers that a new instance of the program would assign.
-pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
+pub(super) fn renumbered<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
     if P::NUMBERED_AS_MET {
         schedule.numbered_from(graph, initial)
     } else {
@@ -300,16 +301,16 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             second: (other.thread, other.index),
         };
         let events = (first, second);
-        let to = |graph: &Graph| Schedule::to_both(graph, events, P::DECIDES_LOCALLY);
+        let to = |graph: &Graph| Schedule::leading_to_both(graph, events, P::DECIDES_LOCALLY);
         self.note(failure, &to);
         self.note_failures();
-        self.runner.meets_race();
+        self.runner.note_race();
         self.show(Ending::Race)
     }
 
     /// Counts an execution and shows it to the visitor.
     pub(super) fn show(&mut self, ending: Ending) -> ControlFlow<()> {
-        if self.is_on_the_way() || std::mem::take(&mut self.cut.shown) {
+        if self.is_following_path() || std::mem::take(&mut self.plan.shown) {
             return ControlFlow::Continue(());
         }
         if ending == Ending::Deadlock {
@@ -324,15 +325,16 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
                 // A race ends an execution while an alternative for its last event is being taken,
-                // so the path to the rest of the search does not lead to this execution.
-                self.cut.shown = ending != Ending::Race;
+                // so the path from which the rest of the search starts does not lead to this
+                // execution.
+                self.plan.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }
             _ => ControlFlow::Continue(()),
         }
     }
 
-    /// Returns how an execution has ended in which no thread can continue.
+    /// Returns the ending of an execution in which no thread can continue.
     pub(super) fn ending(&mut self) -> Ending {
         let (mut waits, mut failed, mut discarded) = (false, false, false);
         for thread in (0..self.graph.threads()).map(ThreadId) {
@@ -371,7 +373,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             if !halted {
                 continue;
             }
-            // If a thread has done nothing, it has met the assumption where it was started.
+            // A thread without events has reached its assumption at the event that started it.
             let met = if P::DECIDES_LOCALLY {
                 self.last_access(other)
             } else {
@@ -392,15 +394,15 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         false
     }
 
-    /// Returns the last event of a thread that is not a decision, or the event that started it.
+    /// Returns the last event of a thread, leaving out decisions. If there is none, returns the
+    /// event that started the thread; `None` if the thread runs from the start.
     fn last_access(&self, thread: ThreadId) -> Option<Slot> {
         let events = self.graph.thread(thread).iter().rev().copied();
         let mut accesses = events.filter(|&it| self.graph.event(it).kind != Kind::Decision);
         accesses.next().or(self.graph.spawn_of(thread))
     }
 
-    /// Notes the failure of each thread that has met one, unless a false assumption happens before
-    /// it.
+    /// Records the failures of all threads, except those that a false assumption happens before.
     pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if self.is_running(thread)
@@ -408,7 +410,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
                 && !self.is_discarded(thread)
             {
                 let failure = Failure::Failed { thread, code };
-                let to = |graph: &Graph| Schedule::to(graph, thread, P::DECIDES_LOCALLY);
+                let to = |graph: &Graph| Schedule::leading_to(graph, thread, P::DECIDES_LOCALLY);
                 self.note(failure, &to);
             }
         }
@@ -417,13 +419,13 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Stores the schedule of a failure if the failure is new. Also shows the failure to the
     /// visitor, except for a deadlock, which the visitor sees as the end of an execution.
     fn note(&mut self, failure: Failure, schedule: &dyn Fn(&Graph) -> Schedule) {
-        if self.is_on_the_way() {
+        if self.is_following_path() {
             return;
         }
         let initial = self.runner.initial_threads();
         let program = self.runner.program(&mut self.graph);
         let graph = &self.graph;
-        let steps = || own_numbers::<P>(schedule(graph), graph, initial);
+        let steps = || renumbered::<P>(schedule(graph), graph, initial);
         if failure != Failure::Deadlock {
             self.visitor.fails(program, failure, &steps);
         }

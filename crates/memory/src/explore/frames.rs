@@ -47,9 +47,9 @@ impl OpenChoice {
 }
 
 impl Frame {
-    /// Returns the mark of the graph without the event, to which the search goes back before it
-    /// takes another alternative. While a revisit is tried, this is the graph from which the
-    /// revisit has also removed its events.
+    /// Returns the mark of the graph to which the search goes back before it takes another
+    /// alternative: the graph without the event. While a revisit is tried, the events that it
+    /// removes are missing from that graph, too.
     pub(super) fn mark(&self) -> usize {
         match self {
             Self::Read(frame) => frame.mark,
@@ -64,9 +64,9 @@ impl Frame {
     }
 }
 
-/// What a read does with its value.
+/// The kind of a read, with its memory orders.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reads {
+pub(super) enum ReadKind {
     Load(MemoryOrder),
     Update {
         order: MemoryOrder,
@@ -76,14 +76,14 @@ pub(super) enum Reads {
     Lock,
 }
 
-impl Reads {
+impl ReadKind {
     /// Returns the read of an action that reads, and its location.
     pub(super) fn from_action(action: Action) -> (Self, Loc) {
-        Self::of(action).unwrap_or_else(|| unreachable!("{action:?} does not read"))
+        Self::try_from_action(action).unwrap_or_else(|| unreachable!("{action:?} does not read"))
     }
 
     /// Returns the read of an action, and its location; `None` if the action does not read.
-    pub(super) fn of(action: Action) -> Option<(Self, Loc)> {
+    pub(super) fn try_from_action(action: Action) -> Option<(Self, Loc)> {
         match action {
             Action::Read { loc, order } => Some((Self::Load(order), loc)),
             Action::Await { loc, order } => Some((Self::Await(order), loc)),
@@ -97,8 +97,8 @@ impl Reads {
         }
     }
 
-    /// Returns the kind of the event, unless the value that is read makes it another one
-    /// ([`with`](Self::with)).
+    /// Returns the kind of the event if its value is the usual one: the await is satisfied, the
+    /// update writes. [`with`](Self::with) returns the kind for a given value.
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Load(_) => Kind::Load,
@@ -108,7 +108,7 @@ impl Reads {
         }
     }
 
-    /// Returns the order of the event, unless the value that is read makes it another one.
+    /// Returns the order of the event if its value is the usual one, as for [`kind`](Self::kind).
     pub(super) fn order(self) -> MemoryOrder {
         match self {
             Self::Load(order) | Self::Await(order) | Self::Update { order, .. } => order,
@@ -132,8 +132,8 @@ impl Reads {
 pub(super) struct ReadFrame {
     mark: usize,
     access: Event,
-    /// What the read does with its value.
-    reads: Reads,
+    /// The kind of the read.
+    reads: ReadKind,
     /// The least position that the read can read from.
     floor: u32,
     /// One more than the next position.
@@ -148,7 +148,7 @@ pub(super) struct ReadFrame {
 }
 
 impl ReadFrame {
-    pub(super) fn new(mark: usize, access: Event, reads: Reads) -> Self {
+    pub(super) fn new(mark: usize, access: Event, reads: ReadKind) -> Self {
         Self {
             mark,
             access,
@@ -190,8 +190,8 @@ impl ReadFrame {
         (self.access.thread, self.access.loc)
     }
 
-    /// Returns what the read does with its value.
-    pub(super) fn reads(&self) -> Reads {
+    /// Returns the kind of the read.
+    pub(super) fn reads(&self) -> ReadKind {
         self.reads
     }
 
@@ -232,12 +232,12 @@ pub(super) struct Revisit {
     pub(super) read: Slot,
     /// The graph without the events that were removed for it; `None` if the read is still to be
     /// examined.
-    pub(super) cut: Option<Cut>,
+    pub(super) cut: Option<CutGraph>,
 }
 
 /// A graph without all events that a revisit removes, including the read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cut {
+pub(super) struct CutGraph {
     /// The mark of that graph.
     pub(super) mark: usize,
     /// The read before its removal.
@@ -256,9 +256,9 @@ impl WriteFrame {
     }
 }
 
-/// The acquisitions that are parked when no thread can continue, tried one after the other. The
-/// writes that a parked acquisition could read were taken by other acquisitions, so adding it leads
-/// only to revisits.
+/// The acquisitions that are parked when no thread can continue, tried one after the other. Other
+/// acquisitions have read from all writes that a parked acquisition could read from, so adding it
+/// leads only to revisits.
 #[derive(Debug)]
 pub(super) struct LocksFrame {
     mark: usize,
@@ -385,12 +385,12 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     }
 
     /// Returns the effect of a value that a thread reads.
-    pub(super) fn effect(&mut self, thread: ThreadId, reads: Reads, value: i64) -> Effect {
+    pub(super) fn effect(&mut self, thread: ThreadId, reads: ReadKind, value: i64) -> Effect {
         match reads {
-            Reads::Load(_) => Effect::Keep,
-            Reads::Lock if value == 0 => Effect::Write(1),
-            Reads::Lock => Effect::Wait,
-            Reads::Update { .. } | Reads::Await(_) => {
+            ReadKind::Load(_) => Effect::Keep,
+            ReadKind::Lock if value == 0 => Effect::Write(1),
+            ReadKind::Lock => Effect::Wait,
+            ReadKind::Update { .. } | ReadKind::Await(_) => {
                 self.runner.modify(&mut self.graph, thread, value)
             }
         }
@@ -420,8 +420,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             return ControlFlow::Continue(false);
         }
         if let (true, Effect::Write(value)) = (event.kind.reads_exclusively(), effect) {
-            // Races of the update are checked when it has written: until then the graph may turn
-            // out inconsistent.
+            // Races of the update are checked after its write, because its write may still make the
+            // graph inconsistent.
             self.urgent = Some((event.thread, value));
             return ControlFlow::Continue(true);
         }
@@ -446,8 +446,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns the next place of a write that does not separate an update from the write that it
-    /// reads.
+    /// Returns the next place of the write, skipping the places between an update and the write
+    /// that the update reads.
     pub(super) fn next_place(&self, frame: &mut WriteFrame) -> Option<u32> {
         let only_last = self.planted == Planted::OnlyLastPlace;
         let exclusive = frame.access.kind.writes_exclusively();

@@ -28,9 +28,9 @@
 //!   the stack have removed. Each of these revisits keeps its write for good, so there are at most
 //!   as many of them as writes in an execution.
 //! - *Settled*: the prefix of a write that has revisited is marked, and revisits that would change
-//!   it are refused at once. For most reads, maximality would refuse them, too, since the revisited
-//!   read reads from the write. For locks it would not: without the mark two locks would revisit
-//!   each other for ever.
+//!   it are refused at once. For most reads, maximality would also refuse these revisits, since the
+//!   revisited read reads from the write. For locks maximality would allow them: without the mark,
+//!   two locks would revisit each other for ever.
 //! - *Maximality*: the paper also checks that the write of a removed read is in Previous. Here this
 //!   check is left out. A write that is not in Previous is removed too. It is not maximal, because
 //!   the read, which reads from it, was added before it (revisit.rs). So the revisit is refused.
@@ -41,20 +41,20 @@
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has no choices; without
-//!   this rule a graph is met twice.
+//!   this rule a graph is explored twice.
 //! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
 //!   outcome is the maximal one.
 //! - *Locks*: the acquisition of a held lock is *parked*: it is not added yet. An acquisition that
-//!   revisits an earlier acquisition removes that one, because an acquisition cannot read from
-//!   another acquisition. Unlocks revisit no acquisition. When no thread can continue, each parked
-//!   acquisition is added with the writes that it could have read earlier: only the revisits that
-//!   follow from it are consistent.
+//!   revisits an earlier acquisition removes the earlier one, because an acquisition cannot read
+//!   from another acquisition. Unlocks revisit no acquisition. When no thread can continue, each
+//!   parked acquisition is added with the writes that it could have read earlier: only the revisits
+//!   that follow from it are consistent.
 //! - *Awaits*, and updates that wait, read only writes that satisfy them, and are parked while the
-//!   last write of mo does not. When no thread can continue, the first parked await is added with
-//!   each write that satisfies it, and once more as *stuck*, reading the last write. A write at the
-//!   end of mo that does not satisfy an await revisits it too, and leaves it stuck; other writes
-//!   can still revisit it. If at the end a stuck await reads another write than the last of mo, the
-//!   execution is *blocked*: a wasted run.
+//!   last write of mo does not satisfy them. When no thread can continue, the first parked await is
+//!   added with each write that satisfies it, and once more as *stuck*, reading the last write. A
+//!   write at the end of mo that does not satisfy an await revisits it too, and leaves it stuck;
+//!   other writes can still revisit it. If at the end a stuck await reads another write than the
+//!   last of mo, the execution is *blocked*: a wasted run.
 //! - *Races* (rc11) end an execution. Unless there is a race, a plain write has only one place, and
 //!   a plain read only one write to read from.
 
@@ -87,7 +87,7 @@ use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, Thread
 use crate::runner::Runner;
 use crate::schedule::Schedule;
 use decisions::DecisionFrame;
-use frames::{ChoiceFrame, Frame, OpenChoice, ReadFrame, Reads, WriteFrame};
+use frames::{ChoiceFrame, Frame, OpenChoice, ReadFrame, ReadKind, WriteFrame};
 use revisit::Suffixes;
 
 /// Explores all executions of a program.
@@ -151,7 +151,7 @@ struct Explorer<'a, P, M> {
     planted: Planted,
     graph: Graph,
     frames: Vec<OpenChoice>,
-    cut: parts::Cut,
+    plan: parts::SearchPlan,
     /// The thread whose update has read and must write next, and the value to write.
     urgent: Option<(ThreadId, Value)>,
     found: Found,
@@ -166,7 +166,7 @@ struct Explorer<'a, P, M> {
     /// The reads that a write may revisit.
     candidates: Vec<Slot>,
     /// The amount of work, in events and answers, at which the time is checked next.
-    next_look: u64,
+    next_check: u64,
     suffixes: RefCell<Suffixes>,
 }
 
@@ -192,7 +192,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             planted,
             graph,
             frames: Vec::new(),
-            cut: parts::Cut::default(),
+            plan: parts::SearchPlan::default(),
             urgent: None,
             found: Found::default(),
             limited: false,
@@ -200,7 +200,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             kept: Vec::new(),
             decisions: Vec::new(),
             candidates: Vec::new(),
-            next_look: 0,
+            next_check: 0,
             suffixes: RefCell::default(),
         }
     }
@@ -214,8 +214,8 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     fn run(&mut self) -> ControlFlow<()> {
         loop {
             self.extend()?;
-            self.cut.check_path();
-            self.cut.must_get_on = false;
+            self.plan.check_path();
+            self.plan.must_progress = false;
             loop {
                 let Some(mut open) = self.frames.pop() else {
                     return ControlFlow::Continue(());
@@ -246,7 +246,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
                 continue;
             }
             let next = self.next();
-            self.look_whether_given_up()?;
+            self.end_if_given_up()?;
             let goes_on = match next {
                 Next::Step(..) if self.is_too_long() => return ControlFlow::Continue(()),
                 Next::Step(thread, action) => self.step(thread, action, false)?,
@@ -260,7 +260,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     }
 
     /// Ends the search if the program has given up.
-    fn look_whether_given_up(&mut self) -> ControlFlow<()> {
+    fn end_if_given_up(&mut self) -> ControlFlow<()> {
         self.found.given_up = self.runner.gives_up();
         match self.found.given_up {
             Some(_) => ControlFlow::Break(()),
@@ -279,27 +279,27 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
             self.found.bounds.push(bound);
         }
         self.note_failures();
-        self.tell_cut();
+        self.report_cut();
         true
     }
 
-    /// Tells the visitor the steps of an execution that is cut off.
-    fn tell_cut(&mut self) {
+    /// Passes the steps of an execution that a limit cuts off to the visitor.
+    fn report_cut(&mut self) {
         let (graph, initial) = (&self.graph, self.runner.initial_threads());
         self.visitor
-            .cut(&|| ends::own_numbers::<P>(Schedule::from_graph(graph), graph, initial));
+            .cut(&|| ends::renumbered::<P>(Schedule::from_graph(graph), graph, initial));
     }
 
     /// Counts an event, and checks the limits.
     fn count_step(&mut self) -> ControlFlow<()> {
         /// The clock is read once per this many events and answers of the program.
         const PERIOD: u64 = 1024;
-        if self.is_on_the_way() {
+        if self.is_following_path() {
             return ControlFlow::Continue(());
         }
         let made = self.found.counts.events;
         self.found.counts.events += 1;
-        if self.cut.must_get_on {
+        if self.plan.must_progress {
             return ControlFlow::Continue(());
         }
         if let Some(most) = self.limits.steps
@@ -309,10 +309,10 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
         // A program that is run again from the start may give many answers between two events.
         let work = made + self.runner.answered();
-        if work < self.next_look {
+        if work < self.next_check {
             return ControlFlow::Continue(());
         }
-        self.next_look = work + PERIOD;
+        self.next_check = work + PERIOD;
         match self.limits.time {
             Some(time) if self.start.elapsed() >= time => {
                 self.stop(Bound::TimeLimit(time.as_millis() as u64))
@@ -325,7 +325,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     fn stop(&mut self, bound: Bound) -> ControlFlow<()> {
         self.found.bounds.push(bound);
         self.limited = true;
-        self.tell_cut();
+        self.report_cut();
         ControlFlow::Break(())
     }
 
@@ -372,7 +372,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
     }
 
     /// Adds a location with its initial value to the graph, if it is new.
-    fn know(&mut self, loc: Loc) {
+    fn add_location(&mut self, loc: Loc) {
         let runner = &self.runner;
         let initial = || runner.initial_value(loc);
         self.graph.know_location(loc, initial);
@@ -380,13 +380,13 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Whether a lock is held: the last write to it in mo has acquired it.
     fn is_held(&mut self, loc: Loc) -> bool {
-        self.know(loc);
+        self.add_location(loc);
         self.graph.final_value(loc) != 0
     }
 
     /// Whether the pending await or update of a thread must wait, given the last value in mo.
     fn must_wait(&mut self, thread: ThreadId, loc: Loc) -> bool {
-        self.know(loc);
+        self.add_location(loc);
         let last = self.graph.final_value(loc);
         self.runner.modify(&mut self.graph, thread, last) == Effect::Wait
     }
@@ -443,15 +443,15 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Returns the alternatives of a read.
     fn read_frame(&mut self, thread: ThreadId, action: Action, parked: bool) -> ReadFrame {
-        let (reads, loc) = Reads::from_action(action);
-        self.know(loc);
+        let (reads, loc) = ReadKind::from_action(action);
+        self.add_location(loc);
         let access = Event::new(thread, reads.kind(), reads.order(), loc);
         let floor = self.model.floor(&self.graph, &access);
         let end = self.graph.last_position(loc) + 1;
         let mark = self.graph.mark();
         let frame = ReadFrame::new(mark, access, reads);
         let frame = frame.within(floor, end).parked(parked);
-        if P::INDEPENDENT || !matches!(reads, Reads::Update { .. } | Reads::Await(_)) {
+        if P::INDEPENDENT || !matches!(reads, ReadKind::Update { .. } | ReadKind::Await(_)) {
             return frame;
         }
         let effects = (floor..end).map(|position| {
@@ -464,7 +464,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
 
     /// Returns the alternatives of a write.
     fn write_frame(&mut self, access: Event) -> Frame {
-        self.know(access.loc);
+        self.add_location(access.loc);
         let frame = WriteFrame::new(self.graph.mark(), access);
         Frame::Write(self.with_places(frame))
     }

@@ -6,8 +6,8 @@
 //! and each execution is in exactly one of them, or was seen while the tree was cut. So the
 //! findings do not depend on the number of workers.
 //!
-//! If a limit ends a search, the stack of choice points says what is unexplored: the number of
-//! alternatives that were taken at each of them. A later search takes the last of these
+//! If a limit ends a search, the unexplored rest follows from the stack of choice points: from the
+//! number of alternatives that were taken at each of them. A later search takes the last of these
 //! alternatives again, as on the way to a part, but leaves the choice points open. After that, it
 //! is in the state in which the first search ended.
 
@@ -49,7 +49,7 @@ pub struct Unexplored {
 
 /// How a search treats its first choice points.
 #[derive(Debug, Default)]
-pub(super) struct Cut {
+pub(super) struct SearchPlan {
     /// The alternatives to take at the first choice points. A search that continues after them
     /// empties the list when it has taken them.
     path: Vec<u32>,
@@ -58,7 +58,7 @@ pub(super) struct Cut {
     /// Whether the execution at the end of the path has been shown.
     pub(super) shown: bool,
     /// Whether the search must explore another execution before a limit may end it.
-    pub(super) must_get_on: bool,
+    pub(super) must_progress: bool,
     /// The number of choice points below which parts are left to other searches; `None` if nothing
     /// is left to others.
     depth: Option<usize>,
@@ -66,7 +66,7 @@ pub(super) struct Cut {
     parts: Vec<Part>,
 }
 
-impl Cut {
+impl SearchPlan {
     /// Panics if an execution has ended before the path of a search that continues.
     #[inline]
     pub(super) fn check_path(&self) {
@@ -99,11 +99,11 @@ pub fn split<P: Program>(
     depth: usize,
     visitor: &mut impl Visitor<P>,
 ) -> (Found, Vec<Part>) {
-    let cut = Cut {
+    let plan = SearchPlan {
         depth: Some(depth),
-        ..Cut::default()
+        ..SearchPlan::default()
     };
-    run(program, memory, limits, cut, visitor)
+    run(program, memory, limits, plan, visitor)
 }
 
 /// Explores a part, and shows its executions to a visitor.
@@ -114,17 +114,17 @@ pub fn visit_part<P: Program>(
     part: &Part,
     visitor: &mut impl Visitor<P>,
 ) -> Found {
-    let cut = Cut {
+    let plan = SearchPlan {
         path: part.0.clone(),
-        ..Cut::default()
+        ..SearchPlan::default()
     };
-    run(program, memory, limits, cut, visitor).0
+    run(program, memory, limits, plan, visitor).0
 }
 
-/// Explores the rest of a search, and shows its executions to a visitor. Also returns what a limit
-/// has left unexplored; `None` if no limit was reached. The counts are those of the rest alone, and
-/// at least one execution is explored whatever the limits of time and steps are, so that repeated
-/// searches come to an end.
+/// Explores the rest of a search, and shows its executions to a visitor. Also returns the rest that
+/// a limit has left unexplored; `None` if no limit was reached. The counts are those of the rest
+/// alone, and at least one execution is explored whatever the limits of time and steps are, so that
+/// repeated searches come to an end.
 ///
 /// ```
 /// use mazurka_core::Limits;
@@ -158,58 +158,58 @@ fn run<P: Program>(
     program: P,
     memory: Memory,
     limits: &Limits,
-    cut: Cut,
+    plan: SearchPlan,
     visitor: &mut dyn Visitor<P>,
 ) -> (Found, Vec<Part>) {
     let none = Planted::Nothing;
     under!(memory, none, model => {
-        Explorer::new(program, model, limits, visitor, none).search_within(cut)
+        Explorer::new(program, model, limits, visitor, none).search_within(plan)
     })
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {
-    fn search_within(mut self, cut: Cut) -> (Found, Vec<Part>) {
-        self.cut = cut;
+    fn search_within(mut self, plan: SearchPlan) -> (Found, Vec<Part>) {
+        self.plan = plan;
         self.found.stopped = self.run().is_break() && !self.limited;
-        (self.found, self.cut.parts)
+        (self.found, self.plan.parts)
     }
 
     fn search_rest(mut self, rest: &Unexplored) -> (Found, Option<Unexplored>) {
-        self.cut = Cut {
+        self.plan = SearchPlan {
             path: rest.ways.clone(),
             continues: true,
             shown: rest.shown,
-            must_get_on: true,
-            ..Cut::default()
+            must_progress: true,
+            ..SearchPlan::default()
         };
         self.found.stopped = self.run().is_break() && !self.limited;
         let left = self.limited.then(|| Unexplored {
             ways: self.frames.iter().map(|open| open.taken - 1).collect(),
-            shown: self.cut.shown,
+            shown: self.plan.shown,
         });
         (self.found, left)
     }
 
     /// Whether the search is still on the way to its part. Executions there were shown before.
     #[inline]
-    pub(super) fn is_on_the_way(&self) -> bool {
-        self.frames.len() < self.cut.path.len()
+    pub(super) fn is_following_path(&self) -> bool {
+        self.frames.len() < self.plan.path.len()
     }
 
     /// Whether the rest is left to other searches. If so, adds it to the parts.
     pub(super) fn leave_to_others(&mut self) -> bool {
-        if self.cut.depth != Some(self.frames.len()) {
+        if self.plan.depth != Some(self.frames.len()) {
             return false;
         }
         let path = self.frames.iter().map(|open| open.taken - 1).collect();
-        self.cut.parts.push(Part(path));
+        self.plan.parts.push(Part(path));
         true
     }
 
     /// Opens a choice point and takes its first consistent alternative. Returns whether there is
     /// one; the choice point with the further alternatives is left on the stack.
     pub(super) fn open(&mut self, mut frame: Frame) -> ControlFlow<(), bool> {
-        if let Some(&wanted) = self.cut.path.get(self.frames.len()) {
+        if let Some(&wanted) = self.plan.path.get(self.frames.len()) {
             return self.follow(frame, wanted);
         }
         if self.leave_to_others() {
@@ -222,30 +222,30 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         ControlFlow::Continue(goes_on)
     }
 
-    /// Takes the alternative of a choice point that `wanted` consistent ones come before, as the
-    /// path to a part says.
+    /// Follows the path of a part at a choice point: skips `wanted` consistent alternatives and
+    /// takes the next one.
     fn follow(&mut self, mut frame: Frame, wanted: u32) -> ControlFlow<(), bool> {
         for _ in 0..=wanted {
             self.graph.undo(frame.mark());
             if !self.advance(&mut frame)? {
-                self.arrive(1);
+                self.finish_path(1);
                 return ControlFlow::Continue(false);
             }
         }
         self.frames.push(OpenChoice {
             frame,
             taken: wanted + 1,
-            closed: !self.cut.continues,
+            closed: !self.plan.continues,
         });
-        self.arrive(0);
+        self.finish_path(0);
         ControlFlow::Continue(true)
     }
 
     /// Clears the path of a search that continues, once the search has taken it. Its last
     /// `exhausted` choice points have no further alternative, so they are not on the stack.
-    fn arrive(&mut self, exhausted: usize) {
-        if self.cut.continues && self.frames.len() + exhausted >= self.cut.path.len() {
-            self.cut.path.clear();
+    fn finish_path(&mut self, exhausted: usize) {
+        if self.plan.continues && self.frames.len() + exhausted >= self.plan.path.len() {
+            self.plan.path.clear();
         }
     }
 }

@@ -8,8 +8,8 @@
 //!
 //! The paper is about interleavings. Here the priorities only choose the thread; the write that a
 //! read reads from, and the place of a write in mo, are drawn evenly. So the probability that the
-//! paper guarantees is that of an order of steps. The values that are read have a probability of
-//! their own.
+//! paper guarantees is that of an order of steps; it does not include the probability of the values
+//! that are read.
 
 use mazurka_core::Random;
 
@@ -27,7 +27,7 @@ struct Priorities {
     depth: usize,
     /// The priority of each thread: the thread with the highest one runs. 0: not drawn yet. Values
     /// below `depth` are those of threads whose priority was lowered.
-    of: Vec<u64>,
+    by_thread: Vec<u64>,
     /// The steps at which the priority of a thread is lowered.
     changes: Vec<u64>,
     longest: u64,
@@ -48,7 +48,7 @@ impl Drawing {
     pub fn by_priorities(random: Random, depth: usize) -> Self {
         let priorities = Priorities {
             depth,
-            of: Vec::new(),
+            by_thread: Vec::new(),
             changes: Vec::new(),
             longest: 0,
         };
@@ -63,7 +63,7 @@ impl Drawing {
         let Some(priorities) = &mut self.priorities else {
             return;
         };
-        priorities.of.clear();
+        priorities.by_thread.clear();
         priorities.changes.clear();
         for _ in 1..priorities.depth {
             let change = self.random.below(priorities.longest.max(1));
@@ -79,24 +79,24 @@ impl Drawing {
         priorities.longest = priorities.longest.max(step + 1);
         for (thread, _) in ready {
             let least = thread.index() + 1;
-            if priorities.of.len() < least {
-                priorities.of.resize(least, 0);
+            if priorities.by_thread.len() < least {
+                priorities.by_thread.resize(least, 0);
             }
-            let of = &mut priorities.of[thread.index()];
-            if *of == 0 {
-                *of = priorities.depth as u64 + 1 + self.random.below(1 << 32);
+            let priority = &mut priorities.by_thread[thread.index()];
+            if *priority == 0 {
+                *priority = priorities.depth as u64 + 1 + self.random.below(1 << 32);
             }
         }
-        let highest = |of: &[u64]| {
+        let highest = |by_thread: &[u64]| {
             let all = ready.iter().enumerate();
-            let best = all.max_by_key(|(_, (thread, _))| of[thread.index()]);
+            let best = all.max_by_key(|(_, (thread, _))| by_thread[thread.index()]);
             best.map_or(0, |(at, _)| at)
         };
-        let mut first = highest(&priorities.of);
+        let mut first = highest(&priorities.by_thread);
         for (at, change) in priorities.changes.iter().enumerate() {
             if *change == step {
-                priorities.of[ready[first].0.index()] = at as u64 + 1;
-                first = highest(&priorities.of);
+                priorities.by_thread[ready[first].0.index()] = at as u64 + 1;
+                first = highest(&priorities.by_thread);
             }
         }
         first

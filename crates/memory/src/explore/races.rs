@@ -1,4 +1,5 @@
-//! Data races: unordered accesses of one location, one of them plain, one of them a write.
+//! Data races: unordered accesses of one location, at least one of them plain and at least one a
+//! write.
 
 use std::ops::ControlFlow;
 

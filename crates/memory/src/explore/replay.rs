@@ -250,7 +250,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Examines the state that the schedule has led to.
+    /// Records the failures in the state after the schedule. Returns the ending of the execution;
+    /// `None` if a thread can continue.
     fn conclude(&mut self) -> Option<Ending> {
         if self.found.counts.races > 0 {
             return Some(Ending::Race);

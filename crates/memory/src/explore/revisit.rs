@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use super::frames::{Cut, Reads, Revisit, WriteFrame};
+use super::frames::{CutGraph, ReadKind, Revisit, WriteFrame};
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Kind, PORF, Slot};
 use crate::models::Model;
@@ -27,8 +27,8 @@ pub(super) struct Maximality<'a> {
 }
 
 /// For each location with many writes, the least stamp of the writes from each position of mo on;
-/// writes of the prefix count as the earliest. So the events that a revisit removes are checked in
-/// time linear in their number, instead of its product with the number of writes.
+/// writes of the prefix count as the earliest. With these stamps the time to check the events that
+/// a revisit removes is linear in the number of these events.
 #[derive(Debug, Default)]
 pub(super) struct Suffixes {
     /// For each location, the value of `current` when it was filled in, and the stamps.
@@ -39,7 +39,7 @@ pub(super) struct Suffixes {
 }
 
 impl Suffixes {
-    /// Up to this many writes are checked one by one.
+    /// For a location with at most this many writes, the stamps are compared one by one.
     const FEW: usize = 8;
 
     /// Invalidates the entries: the graph or the prefix has changed.
@@ -118,7 +118,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// was one.
     pub(super) fn advance_revisits(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
         while let Some(revisit) = frame.revisit {
-            let Some(Cut { mark, read }) = revisit.cut else {
+            let Some(CutGraph { mark, read }) = revisit.cut else {
                 if !self.start_revisit(frame, revisit.read) {
                     return ControlFlow::Continue(false);
                 }
@@ -214,7 +214,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         frame.next = places.next;
         frame.floor = places.floor.max(floor);
         let mark = self.graph.mark();
-        let cut = Some(Cut { mark, read });
+        let cut = Some(CutGraph { mark, read });
         frame.revisit = Some(Revisit { read: found, cut });
         true
     }
@@ -245,18 +245,19 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns how a read uses its value; it has been removed from the end of its thread.
-    fn reads_of(&mut self, read: &Event) -> Reads {
+    /// Returns how a read uses its value. The read must have been removed from the end of its
+    /// thread.
+    fn reads_of(&mut self, read: &Event) -> ReadKind {
         if read.kind == Kind::Load {
-            return Reads::Load(read.order);
+            return ReadKind::Load(read.order);
         }
         let action = self.runner.action(&mut self.graph, read.thread);
-        match Reads::of(action) {
+        match ReadKind::try_from_action(action) {
             Some((reads, _)) => reads,
-            // The program has stopped while it made its steps again, so nothing counts any more.
+            // The program gave up while it repeated its steps, so this result does not matter.
             None => {
-                self.runner.gives_up_at(read.thread);
-                Reads::Load(read.order)
+                self.runner.report_difference(read.thread);
+                ReadKind::Load(read.order)
             }
         }
     }

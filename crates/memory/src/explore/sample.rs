@@ -54,7 +54,7 @@ pub fn sample<P: Program>(
 impl<P: Program, M: Model> Explorer<'_, P, M> {
     fn sample(mut self, mut drawing: Drawing) -> Found {
         let most = self.limits.executions.unwrap_or(u64::MAX);
-        // Counts executions that are cut off, too, which do not count as ended.
+        // Unlike the counts of the result, this number includes executions that a limit cuts off.
         let mut drawn = 0;
         let mut result = ControlFlow::Continue(());
         while drawn < most && result.is_continue() {
@@ -73,10 +73,10 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         let mut ready = Vec::new();
         loop {
             self.all_ready(&mut ready);
-            self.look_whether_given_up()?;
+            self.end_if_given_up()?;
             let goes_on = if ready.is_empty() {
                 match self.next() {
-                    // Waiting for ever is one of its outcomes.
+                    // One outcome of a parked await is that it waits for ever.
                     Next::Parked(thread, action) => {
                         self.draw_outcome(thread, action, &mut drawing.random)?
                     }
@@ -171,7 +171,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         }
     }
 
-    /// Returns the outcomes that an action may have, before the model is asked.
+    /// Returns the outcomes that an action may have, including those that the model forbids.
     fn outcomes(&mut self, action: Action) -> Vec<u32> {
         match action {
             Action::Choice { outcomes } => (0..outcomes).collect(),
@@ -181,7 +181,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             | Action::Await { loc, .. }
             | Action::Lock { loc }
             | Action::Unlock { loc } => {
-                self.know(loc);
+                self.add_location(loc);
                 (0..=self.graph.last_position(loc)).collect()
             }
             _ => vec![0],

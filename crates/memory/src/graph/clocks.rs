@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::Slot;
 
-/// The clocks of all events, in one vector. Every event has the same number of kinds of clocks.
+/// The clocks of all events, in one vector. Every event has one clock of each kind.
 #[derive(Debug)]
 pub(super) struct Clocks {
     counts: Vec<u32>,

@@ -45,11 +45,11 @@ impl Slot {
 #[derive(Debug)]
 struct Thread {
     events: Vec<Slot>,
-    /// Those of order sc, in program order.
+    /// The events of order sc, in program order.
     sc: Vec<Slot>,
     /// The fences of order sc, in program order.
     sc_fences: Vec<Slot>,
-    /// The event that started it; [`Slot::NONE`] if it runs from the start.
+    /// The event that started the thread; [`Slot::NONE`] if the thread runs from the start.
     spawn: Slot,
     /// Number of its first events that no revisit may remove or change.
     settled: u32,
@@ -131,7 +131,7 @@ pub struct Graph {
     clocks: Clocks,
     /// Number of events in the lists, that is, not removed.
     live: usize,
-    /// How many of these events are the second ones of updates and locks.
+    /// Number of these events that are the write of an update or lock.
     pairs: usize,
     sc_fences: u32,
     sc_accesses: u32,
@@ -322,8 +322,8 @@ impl Graph {
     }
 
     /// Returns the first access of another thread that conflicts with an access and is not in a
-    /// clock: the least by thread and index. Conflicting accesses are to one location, one of them
-    /// is plain, and one of them is a write.
+    /// clock: the least by thread and index. Conflicting accesses are to one location; at least one
+    /// of them is plain, and at least one is a write.
     #[inline]
     pub(crate) fn first_conflict(&self, event: &Event, clock: &[u32]) -> Option<Slot> {
         let place = &self.places[event.loc.index()];
@@ -495,8 +495,8 @@ impl Graph {
         self.clocks.get_mut(slot, kind)[child.index()] = end;
     }
 
-    /// Adds an event to the lists. An event that was there before returns to its index `at` in mo
-    /// or among the reads.
+    /// Adds an event to the lists. A removed event is restored at its former index `at` in mo or
+    /// among the reads.
     fn link(&mut self, slot: Slot, at: Option<u32>) {
         let event = self.events[slot.index()];
         let thread = &mut self.threads[event.thread.index()];

@@ -121,8 +121,8 @@ macro_rules! under {
     };
 }
 
-/// Evaluates such an expression in a browser, where small code matters more than speed: the engine
-/// is compiled once.
+/// The same macro for browsers, where small code matters more than speed: the engine is compiled
+/// once, for a model behind a pointer.
 #[cfg(target_family = "wasm")]
 macro_rules! under {
     ($memory:expr, $planted:expr, $model:ident => $do:expr) => {{

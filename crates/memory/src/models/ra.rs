@@ -37,6 +37,6 @@ impl Model for Ra {
         let free = fences < 2 || !is_overtaken(graph, graph.event(slot));
         free || !self
             .search
-            .finds_cycle(graph, slot, psc::Sort::fences(PORF))
+            .finds_cycle(graph, slot, psc::NodeSet::fences(PORF))
     }
 }

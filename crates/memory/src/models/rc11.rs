@@ -12,8 +12,8 @@
 //! - no load buffering: po ∪ rf is acyclic
 //! - psc is acyclic: \[SC\];(\[F\];hb)?;scb;(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
 //!   with scb = po ∪ po;hb;po ∪ hb|loc ∪ rf ∪ mo ∪ rb
-//! - a data race is a failure: accesses of different threads to one location, one of them plain,
-//!   one of them a write, unordered by hb
+//! - a data race is a failure: accesses of different threads to one location that hb does not
+//!   order, at least one of them plain and at least one a write
 //!
 //! | axiom | here |
 //! |---|---|
@@ -115,6 +115,7 @@ impl Model for Rc11 {
         if fences + accesses < 2 || !concerned || !is_overtaken(graph, event) {
             return true;
         }
-        self.planted == Planted::NoPsc || !self.search.finds_cycle(graph, slot, psc::Sort::all(HB))
+        self.planted == Planted::NoPsc
+            || !self.search.finds_cycle(graph, slot, psc::NodeSet::all(HB))
     }
 }

@@ -19,21 +19,23 @@ use crate::program::{Loc, MemoryOrder, ThreadId};
 /// The model.
 #[derive(Debug, Default)]
 pub(crate) struct Tso {
-    /// The marks of events: those with the current number lead to the new event.
+    /// For each event, the number of the last search that marked it. An event marked by the
+    /// `current` search leads to the new event.
     marks: Vec<u32>,
     current: u32,
     /// Marked events whose predecessors have not been marked yet.
     open: Vec<Slot>,
-    /// For each thread, how far its events have been examined.
-    looked: Vec<ExaminedEvents>,
+    /// The progress of the current search in each thread.
+    examined: Vec<ExaminedEvents>,
 }
 
 /// How far the events of a thread have been examined in a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct ExaminedEvents {
-    /// Among this many first events, all that are in ppo are marked.
+    /// Number of events at the beginning of the thread among which all events in ppo are marked.
     all: usize,
-    /// Among this many first events, all that ppo orders before a later read are marked.
+    /// Number of events at the beginning of the thread among which all events that ppo orders
+    /// before a later read are marked.
     reads: usize,
 }
 
@@ -78,12 +80,12 @@ impl Tso {
         if let Some(spawn) = graph.spawn_of(thread) {
             self.mark(spawn);
         }
-        let looked = self.looked[thread.index()];
+        let examined = self.examined[thread.index()];
         if of != Class::Read {
             return self.mark_all(graph, thread, count);
         }
-        self.looked[thread.index()].reads = looked.reads.max(count);
-        let known = looked.all.max(looked.reads);
+        self.examined[thread.index()].reads = examined.reads.max(count);
+        let known = examined.all.max(examined.reads);
         for at in (known..count).rev() {
             let slot = graph.thread(thread)[at];
             match class(graph.event(slot)) {
@@ -98,13 +100,13 @@ impl Tso {
 
     /// Marks the first `count` events of a thread, except those that are not in ppo.
     fn mark_all(&mut self, graph: &Graph, thread: ThreadId, count: usize) {
-        let from = self.looked[thread.index()].all;
+        let from = self.examined[thread.index()].all;
         for &slot in graph.thread(thread).get(from..count).unwrap_or_default() {
             if class(graph.event(slot)) != Class::Local {
                 self.mark(slot);
             }
         }
-        self.looked[thread.index()].all = from.max(count);
+        self.examined[thread.index()].all = from.max(count);
     }
 
     /// Marks a write of mo and its readers, because all of them lead to the next write.
@@ -165,8 +167,8 @@ impl Model for Tso {
         self.current += 1;
         self.marks.resize(graph.slots().max(self.marks.len()), 0);
         self.open.clear();
-        self.looked.clear();
-        self.looked
+        self.examined.clear();
+        self.examined
             .resize(graph.threads() as usize, ExaminedEvents::default());
         let count = graph.thread(access.thread).len();
         self.mark_program(graph, access.thread, count, class(access));

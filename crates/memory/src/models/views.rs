@@ -2,9 +2,9 @@
 //!
 //! A new event e has no hb-successor. If it reads from w or is put after w, eco leads from e to
 //! every write mo-after w and to the readers of these writes. So w is allowed iff no write that is
-//! mo-after w, and no read of such a write, is hb-before e. The events that e acquires by reading
-//! from w do not matter: they are hb-before the release that w belongs to, so they are not mo-after
-//! w.
+//! mo-after w, and no read of such a write, is hb-before e. Reading from w also puts other events
+//! hb-before e. These do not matter: they are hb-before the release that w belongs to, so by
+//! coherence none of them is mo-after w.
 
 use crate::graph::{Event, Graph};
 

@@ -1,5 +1,5 @@
 //! The programs of the corpus under sc: compares the engine for execution graphs with Optimal-DPOR.
-//! Programs whose statements are steps are loaded with `atomicity access`.
+//! Programs with `atomicity statement` are loaded with `atomicity access` instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,8 +50,8 @@ fn programs() -> Vec<(PathBuf, Arc<Code>)> {
         .collect()
 }
 
-/// Whether graphs and traces correspond one to one: there are no guards, no choices, no update that
-/// may fail, and no `atomic` block.
+/// Whether graphs and traces correspond one to one: there are no guards, choices or assumptions, no
+/// updates that may fail, and no `atomic` blocks apart from updates.
 fn is_counted_alike(program: &Program) -> bool {
     let mut alike = true;
     let procedures = program.procedures.iter().map(|one| &one.body);

@@ -1,5 +1,5 @@
-//! Exact numbers of executions, mostly under rc11 and sc. Programs with the names used here are in
-//! the test suites of GenMC 0.11.
+//! Exact numbers of executions, mostly under rc11 and sc. Most names of programs are those of the
+//! test suites of GenMC 0.11.
 
 use mazurka_core::Limits;
 use mazurka_memory::MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};

@@ -7,8 +7,8 @@ use mazurka_memory::litmus::*;
 /// The first location that is used for locks. No other access uses these locations.
 const LOCKS: u32 = 4;
 
-/// The features that a random program may have. A program has few of them, so that it uses each of
-/// these often.
+/// The features that a random program may have. A program has only a few features, so that it uses
+/// each of them often.
 struct Features {
     locations: u64,
     registers: u64,
@@ -28,7 +28,8 @@ struct Features {
     plain: bool,
 }
 
-/// A program with threads; the last ones are started by another thread.
+/// The blocks of instructions of each thread, and the number of threads that run from the start;
+/// another thread starts the rest.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     pub threads: Vec<Vec<Vec<Instruction>>>,

@@ -8,12 +8,12 @@ use mazurka_memory::{CountOnly, Found, Memory, MemoryOrder, explore, replay};
 
 use MemoryOrder::{Relaxed, SeqCst};
 
-/// A time that is far more than each search takes, and far less than a search with quadratic work
-/// would take.
+/// A time limit far above the time of each search here, and far below the time of a search with
+/// quadratic work.
 const PLENTY: Duration = Duration::from_secs(4);
 
 #[track_caller]
-fn soon(program: &Litmus, memory: Memory, executions: u64) -> Found {
+fn explore_in_time(program: &Litmus, memory: Memory, executions: u64) -> Found {
     let limits = Limits {
         depth: Some(1_000_000),
         executions: Some(executions),
@@ -33,11 +33,11 @@ fn one_thread() {
     let locks = [lock(0), unlock(0)].repeat(LONG);
     for memory in Memory::ALL {
         for thread in [&adds, &pairs, &locks] {
-            let found = soon(&Litmus::new([thread.clone()]), memory, 2);
+            let found = explore_in_time(&Litmus::new([thread.clone()]), memory, 2);
             assert_eq!((found.counts.complete, found.bounds), (1, vec![]));
         }
         let reader = vec![load(0, 0, Relaxed)];
-        let found = soon(&Litmus::new([adds.clone(), reader]), memory, u64::MAX);
+        let found = explore_in_time(&Litmus::new([adds.clone(), reader]), memory, u64::MAX);
         assert_eq!(found.counts.complete, LONG as u64 + 1);
     }
 }
@@ -47,7 +47,7 @@ fn one_thread() {
 fn two_threads() {
     let adds = vec![fetch_add(0, 0, 1, Relaxed); 10_000];
     for memory in Memory::ALL {
-        let found = soon(&Litmus::new([adds.clone(), adds.clone()]), memory, 20);
+        let found = explore_in_time(&Litmus::new([adds.clone(), adds.clone()]), memory, 20);
         assert_eq!(found.counts.complete, 20);
     }
 }
@@ -58,7 +58,7 @@ fn a_failure_at_the_end() {
     let mut adds = vec![fetch_add(0, 0, 1, Relaxed); 10_000];
     adds.push(Instruction::Assert(Sum::from(10_001).exceeds(r(0)), 7));
     let program = Litmus::new([adds.clone(), adds]);
-    let found = soon(&program, Memory::Rc11, 1);
+    let found = explore_in_time(&program, Memory::Rc11, 1);
     let start = Instant::now();
     let schedule = &found.findings[0].schedule;
     assert_eq!(schedule.0.len(), 20_000);

@@ -1,7 +1,7 @@
 //! sc and tso as machines: interleavings, and interleavings with a store buffer for each thread.
 //!
-//! The machines define the two models, and the axioms of the engine are an interpretation of the
-//! definition. Both must give the same final values of registers and memory, including deadlocks.
+//! The machines define the two models; the axioms of the engine describe the same models in another
+//! way. Both must give the same final values of registers and memory, including deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ops::ControlFlow;

@@ -1,5 +1,5 @@
-//! The litmus tests of the corpus: exact numbers of executions, which equal those of programs made
-//! without the language.
+//! The litmus tests of the corpus: exact numbers of executions. They equal the numbers of the same
+//! programs written as instructions (`figures.rs`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ fn long_figures() {
     check("fib-bench", Some(5), [525_630, 218_243]);
 }
 
-/// Under each model, a thread waits for a held lock, whatever the orders are.
+/// Two threads acquire two locks in opposite orders. Each model has the same executions.
 #[test]
 fn locks_in_opposite_orders() {
     let code = code("abba", None);
@@ -140,8 +140,8 @@ fn a_choice_beside_a_revisit() {
 fn peterson_needs_more_than_release_and_acquire() {
     let code = code("peterson", None);
     let counts = [Memory::Rc11, Memory::Sc].map(|memory| counts_of(&code, memory));
-    let told = counts.map(|counts| (counts.complete, counts.discarded));
-    assert_eq!(told, [(22, 8), (4, 6)]);
+    let found = counts.map(|counts| (counts.complete, counts.discarded));
+    assert_eq!(found, [(22, 8), (4, 6)]);
 }
 
 /// A message races unless both sides order it: by stores and loads, fences, or updates.

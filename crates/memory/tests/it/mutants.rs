@@ -9,7 +9,7 @@ use crate::programs::{X, Y, abba, mp_fences, mp_release_sequence, sb};
 use crate::random::compare;
 
 #[track_caller]
-fn catches(planted: Planted, program: &Litmus) {
+fn assert_caught(planted: Planted, program: &Litmus) {
     let right = compare(program, Memory::Rc11, Planted::Nothing);
     assert_eq!(right, Some(Ok(())), "the engine is wrong");
     let wrong = compare(program, Memory::Rc11, planted);
@@ -28,13 +28,13 @@ fn read_and_writes(writes: [i64; 2]) -> Litmus {
 
 #[test]
 fn no_maximality() {
-    catches(Planted::NoMaximality, &read_and_writes([1, 2]));
+    assert_caught(Planted::NoMaximality, &read_and_writes([1, 2]));
 }
 
 /// The second write must not revisit the read that the first one revisited.
 #[test]
 fn rf_not_in_prev() {
-    catches(Planted::AnyRf, &read_and_writes([1, 2]));
+    assert_caught(Planted::AnyRf, &read_and_writes([1, 2]));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn any_choice() {
         store(Y, r(1), Relaxed),
     ];
     let program = Litmus::new([chooser, vec![store(X, 1, Relaxed)]]);
-    catches(Planted::AnyChoice, &program);
+    assert_caught(Planted::AnyChoice, &program);
 }
 
 /// The first outcome is infeasible together with the decision of the other thread, so the second is
@@ -58,29 +58,29 @@ fn first_outcome() {
         Instruction::Assume(r(0).equals(1)),
         store(X, 1, Relaxed),
     ];
-    catches(Planted::FirstOutcome, &Litmus::new([asker, other]));
+    assert_caught(Planted::FirstOutcome, &Litmus::new([asker, other]));
 }
 
 #[test]
 fn only_last_place() {
     let writer = |value| vec![store(X, value, Relaxed)];
     let program = Litmus::new([writer(1), writer(2)]);
-    catches(Planted::OnlyLastPlace, &program);
+    assert_caught(Planted::OnlyLastPlace, &program);
 }
 
 #[test]
 fn no_release_sequences() {
-    catches(Planted::NoReleaseSequences, &mp_release_sequence());
+    assert_caught(Planted::NoReleaseSequences, &mp_release_sequence());
 }
 
 #[test]
 fn no_release_fences() {
-    catches(Planted::NoReleaseFences, &mp_fences());
+    assert_caught(Planted::NoReleaseFences, &mp_fences());
 }
 
 #[test]
 fn no_psc() {
-    catches(Planted::NoPsc, &sb(SeqCst, SeqCst));
+    assert_caught(Planted::NoPsc, &sb(SeqCst, SeqCst));
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn no_failing_revisits() {
         vec![await_unequal(X, 2, Relaxed)],
         vec![store(X, 2, Relaxed)],
     ]);
-    catches(Planted::NoFailingRevisits, &program);
+    assert_caught(Planted::NoFailingRevisits, &program);
 }
 
 #[test]
 fn no_parked_locks() {
-    catches(Planted::NoParkedLocks, &abba());
+    assert_caught(Planted::NoParkedLocks, &abba());
 }

@@ -1,5 +1,5 @@
 //! Random `.maz` programs under each model: compares the engine on the machine of the language with
-//! the oracle, which gets the same program without the language.
+//! the oracle, which gets the same program as instructions.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -160,7 +160,7 @@ pub fn wcas(threads: usize) -> Litmus {
     Litmus::new(code)
 }
 
-/// N threads increment a location by a load and a store.
+/// N threads increment a location, each by a load and a separate store.
 pub fn inc(threads: usize) -> Litmus {
     let thread = vec![load(0, X, Relaxed), store(X, r(0).plus(1), Release)];
     Litmus::new(vec![thread; threads])
@@ -188,7 +188,7 @@ pub fn fib(rounds: usize) -> Litmus {
     program.with_initial(X, 1).with_initial(Y, 1)
 }
 
-/// The same, with a thread that reads both.
+/// [`fib`] with a third thread that reads both locations.
 pub fn fib_bench(rounds: usize) -> Litmus {
     let mut reader = vec![load(0, X, Acquire)];
     // Unless x > 144: `144 > x` or equal.

@@ -120,7 +120,7 @@ fn plain_beside_atomic() {
     assert!(!pair(load(0, X, Plain), load(0, X, Plain)));
 }
 
-/// An await that waits for ever has read, and its schedule shows the race.
+/// A stuck await has read its location, so it can race; the schedule of the race includes it.
 #[test]
 fn awaits() {
     let waiting = vec![await_equal(X, 2, Acquire)];

@@ -21,7 +21,7 @@ use crate::oracle::{self, Answer, Key, code};
 /// The maximal number of graphs for the oracle.
 const MOST: usize = 20_000;
 
-/// Returns what the engine finds; the error is a graph that it found twice.
+/// Returns the executions that the engine finds; the error is a graph that it found twice.
 pub fn engine(program: &Litmus, memory: Memory, planted: Planted) -> Result<Answer, String> {
     let mut ends: BTreeSet<(u8, Key)> = BTreeSet::new();
     let mut twice = None;
@@ -141,7 +141,7 @@ fn shrink(mut sketch: Sketch, memory: Memory) -> (Sketch, String) {
     }
 }
 
-fn hunt(seed: u64, programs: u64, sketch: fn(&mut Random) -> Sketch) {
+fn compare_random(seed: u64, programs: u64, sketch: fn(&mut Random) -> Sketch) {
     let (mut compared, mut too_large, mut graphs) = (0, 0, 0);
     for number in 0..programs {
         let mut random = Random::new(seed.wrapping_add(number));
@@ -171,12 +171,12 @@ fn hunt(seed: u64, programs: u64, sketch: fn(&mut Random) -> Sketch) {
 
 #[test]
 fn programs_of_the_slice() {
-    hunt(1, 400, sketch);
+    compare_random(1, 400, sketch);
 }
 
 #[test]
 fn programs_with_decisions_of_the_slice() {
-    hunt(1, 300, sketch_with_decisions);
+    compare_random(1, 300, sketch_with_decisions);
 }
 
 /// Returns the first seed and the number of programs of a long run.
@@ -190,26 +190,26 @@ fn long_run() -> (u64, u64) {
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn programs_of_the_long_run() {
     let (seed, programs) = long_run();
-    hunt(seed, programs, sketch);
+    compare_random(seed, programs, sketch);
 }
 
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn programs_with_decisions_of_the_long_run() {
     let (seed, programs) = long_run();
-    hunt(seed, programs, sketch_with_decisions);
+    compare_random(seed, programs, sketch_with_decisions);
 }
 
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn threads_in_any_order_in_the_long_run() {
     let (seed, programs) = long_run();
-    assert!(turn(seed, programs) > programs);
+    assert!(compare_thread_orders(seed, programs) > programs);
 }
 
 /// The search depends on the order of the threads, but its result does not. These programs are too
 /// large for the oracle.
-fn turn(seed: u64, programs: u64) -> u64 {
+fn compare_thread_orders(seed: u64, programs: u64) -> u64 {
     let mut executions = 0;
     for seed in seed..seed + programs {
         let mut random = Random::new(seed);
@@ -256,7 +256,7 @@ fn turn(seed: u64, programs: u64) -> u64 {
 
 #[test]
 fn threads_in_any_order() {
-    let executions = turn(700, 120);
+    let executions = compare_thread_orders(700, 120);
     assert!(executions > 20_000, "{executions} executions");
 }
 
@@ -303,7 +303,7 @@ fn parts_make_the_whole() {
     assert!(parts_seen > 2000, "{parts_seen} parts");
 }
 
-/// Random executions are executions, and eventually all of them are drawn.
+/// Each drawn execution is an execution of the program, and eventually all executions are drawn.
 #[test]
 fn samples_are_executions() {
     let (mut drawn, mut all) = (0, 0);
@@ -381,8 +381,8 @@ fn programs_of_the_figures() {
     }
 }
 
-/// The engine and the oracle rely on this: a part of a consistent graph is consistent. So the
-/// axioms may be checked on every graph or only on those at the end.
+/// Checks that a part of a consistent graph is consistent, on which the engine and the oracle rely:
+/// the axioms may be checked on every graph, or only on the graphs of ended executions.
 #[test]
 fn parts_of_consistent_graphs_are_consistent() {
     let mut compared = 0;
@@ -403,8 +403,8 @@ fn parts_of_consistent_graphs_are_consistent() {
     assert!(compared > 200, "{compared} are small enough");
 }
 
-/// A stuck update is an update: when a write revisits it, tso orders it after the writes of its
-/// thread.
+/// A stuck update that a write revisits is an update again: tso orders it after the earlier writes
+/// of its thread.
 #[test]
 fn stuck_updates_are_updates() {
     use mazurka_memory::MemoryOrder::{Relaxed, SeqCst};

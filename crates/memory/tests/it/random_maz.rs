@@ -16,7 +16,7 @@ const MAX_LOCAL: u64 = 10_000;
 /// The features of a random program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// Features that both engines count alike.
+    /// Features with which both engines count equally many executions.
     Counted,
     /// All features. The two engines do not count alike the executions with updates that do not
     /// write or with guards that wait, so only the results are compared.
@@ -127,7 +127,7 @@ impl Generator {
 
 /// The results of an engine.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct Results {
     pub complete: u64,
     pub deadlocks: u64,
     results: BTreeSet<u128>,
@@ -137,7 +137,7 @@ pub struct Seen {
 
 /// Returns the results of the engine for graphs under sc; `None` if a limit was hit or a step does
 /// several things.
-pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
+pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Results> {
     let machine = || Machine::new(code.clone(), MAX_LOCAL);
     let mut results = BTreeSet::new();
     let mut broken_at_the_end = BTreeSet::new();
@@ -163,7 +163,7 @@ pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Se
             Failure::Failed { code, .. } => Some(code),
             _ => None,
         });
-    Some(Seen {
+    Some(Results {
         complete: found.counts.complete,
         deadlocks: found.counts.deadlocks,
         failures: failures.chain(broken_at_the_end).collect(),
@@ -173,7 +173,7 @@ pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Se
 }
 
 #[derive(Default)]
-struct Ends(Seen);
+struct Ends(Results);
 
 impl Observer<Machine> for Ends {
     fn complete(&mut self, machine: &Machine) {
@@ -193,7 +193,7 @@ impl Observer<Machine> for Ends {
 }
 
 /// Returns the results of Optimal-DPOR; `None` if a limit was hit.
-pub fn interleavings(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
+pub fn interleavings(code: &Arc<Code>, limits: &Limits) -> Option<Results> {
     let mut machine = Machine::new(code.clone(), MAX_LOCAL);
     let search = Search {
         algorithm: Algorithm::Optimal,
@@ -211,7 +211,7 @@ pub fn interleavings(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     Some(ends.0)
 }
 
-fn compare(seed: u64, style: Style) -> Seen {
+fn compare(seed: u64, style: Style) -> Results {
     let source = Generator::program(seed, style);
     let program = load(&source, &[]).unwrap_or_else(|mistakes| panic!("{source}\n{mistakes:?}"));
     let code = Arc::new(compile(&program, &source).expect("code"));
@@ -235,12 +235,12 @@ fn compare(seed: u64, style: Style) -> Seen {
 
 /// Compares many programs, and asserts that they have the features that are compared.
 fn compare_all(style: Style) {
-    let mut all = Seen::default();
+    let mut all = Results::default();
     for seed in first_seed()..first_seed() + programs() {
-        let seen = compare(seed, style);
-        all.complete += seen.complete;
-        all.deadlocks += seen.deadlocks;
-        all.failures.extend(seen.failures);
+        let found = compare(seed, style);
+        all.complete += found.complete;
+        all.deadlocks += found.deadlocks;
+        all.failures.extend(found.failures);
     }
     let enough = programs() >= 300;
     assert!(!enough || all.complete > 5 * programs(), "{}", all.complete);

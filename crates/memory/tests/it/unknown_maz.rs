@@ -105,9 +105,9 @@ impl Generator {
 }
 
 /// How an execution ends, and the final contents of the cells.
-type Result = (String, Vec<i64>);
+type Outcome = (String, Vec<i64>);
 
-fn told(ending: Ending, cells: Vec<i64>) -> Result {
+fn outcome(ending: Ending, cells: Vec<i64>) -> Outcome {
     (format!("{ending:?}"), cells)
 }
 
@@ -135,8 +135,8 @@ fn valuations(source: &str) -> Vec<Values> {
     all
 }
 
-/// Returns the executions with these values.
-fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
+/// Returns the executions of the program whose unknowns have these values.
+fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Outcome> {
     let given = UNKNOWNS.into_iter().zip(values.iter().copied());
     let code = Arc::new(code.with_inputs(given));
     let mut all = Vec::new();
@@ -145,7 +145,7 @@ fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
         let (graph, threads) = end.graph_and_program();
         let machine = threads.at_the_end(graph);
         let cells = (0..VARIABLES).map(|cell| machine.value(cell));
-        all.push(told(ending, cells.collect()));
+        all.push(outcome(ending, cells.collect()));
         ControlFlow::Continue(())
     };
     let threads = Threads::<_, false>::new(|| Machine::new(code.clone(), MAX_LOCAL));
@@ -157,7 +157,7 @@ fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
 
 /// Searches for all values at once. Returns, for each valuation, the executions whose path it
 /// follows; `None` if a step does several things.
-fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Result>>> {
+fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Outcome>>> {
     let mut all = vec![Vec::new(); values.len()];
     let mut doubts = false;
     let mut look = |end: &mut End<'_, Threads<SymbolicMachine, false>>| {
@@ -172,7 +172,7 @@ fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Res
                 at.map(|at| values[at])
             };
             if let Some(cells) = machine.under(value) {
-                ends.push(told(ending, cells));
+                ends.push(outcome(ending, cells));
                 taken = true;
             }
         }

@@ -65,9 +65,9 @@
 //! - *Guiding* implements lines 3 and 5 of the paper, but not line 10.
 //! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search whose runs are
 //!   cut is `optimal`. A step that could follow a cut is treated like a guarded step in `optimal`.
-//! - The number of traces is unknown. `deadlocks` and `failures` count only what this search meets.
-//!   They may be less than with other engines, but they are 0 only if the program has no deadlock
-//!   or no failure.
+//! - The number of traces is unknown. `deadlocks` and `failures` count only the deadlocks and
+//!   failing events that this search reaches. They may be less than with other engines, but they
+//!   are 0 only if the program has no deadlock or no failure.
 //! - Only one worker explores, because a part of the space would not know the explored states of
 //!   another part.
 //!
@@ -96,7 +96,7 @@ use sequences::{MOST_STEPS, ProcessLengths, SequenceStep, Sequences, SummedStep}
 use trip::{Trip, discards};
 use wants::Wants;
 
-/// The options of context-sensitive exploration.
+/// The options of context-sensitive DPOR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The first optimisation of section 5.3: a run is cut as soon as only the last step of a sleep
@@ -105,11 +105,12 @@ pub struct Variant {
     /// The second optimisation of section 5.3: the steps of the shortest sleep sequences come
     /// first.
     pub guide: bool,
-    /// The algorithm as printed, which loses states.
+    /// Whether to run the algorithm as printed, which loses states.
     pub paper: bool,
     /// Whether to build on `optimal` with its wakeup trees instead of `source`.
     pub wakeup: bool,
-    /// If several processes can run, the last by name runs first.
+    /// Whether the processes that can run from a state are tried in the reverse order of their
+    /// names.
     pub last_first: bool,
 }
 
@@ -222,8 +223,9 @@ impl<S: Set, B: Base<S>> Context<S, B> {
                     self.base.mark_rivals(&rivals);
                 }
                 rivals.keep_all(&self.open);
-                // Only a state with an idle process can get a want. If it has wants already, it had
-                // such a process when they were added.
+                // Only a state with an idle process can get a want. A state that has wants already
+                // had an idle process when they were added, so it is not searched for idle
+                // processes again.
                 let (base, wants, open) = (&self.base, &mut self.wants, &mut self.open);
                 for_each(&rivals, |at| {
                     if wants.has(at) || base.idle(at).next().is_some() {
@@ -257,8 +259,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
 
     /// Starts the sequence for the race of the event at `first` with the last event.
     fn start_sequence(&mut self, first: usize, last: usize) {
-        // Line 12 of the paper: a sequence is not needed if its first step will not be made from
-        // there again.
+        // Line 12 of the paper: a sequence is not needed if its first step will not be made again
+        // from the state where it starts.
         if self.base.is_tried(first, self.made[last].process) {
             return;
         }
@@ -267,8 +269,8 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         past.keep_above(first);
         past.insert(first);
         let mut adds = Fingerprint::ZERO;
-        // The sequence starts with the steps that do not happen after the first event, and with
-        // those of the process of the last event.
+        // The sequence starts with the steps that do not happen after the first event, and with the
+        // steps of the process of the last event.
         let Self {
             base,
             made,

@@ -79,8 +79,9 @@ impl<S: Set> Printed<S> {
         ending.any(|&last| is_alone(program, last, &mut self.claims, &mut self.future))
     }
 
-    /// Lines 15 and 16, for the sequences of the previous state. A sequence with one step left is a
-    /// sleeping process.
+    /// Returns the sequences that sleep after an event (lines 15 and 16): those of the previous
+    /// state that the event continues or does not conflict with. The caller turns a sequence with
+    /// one step left into a sleeping process.
     fn sleep_after(&self, event: &Event) -> Vec<Vec<SequenceStep>> {
         let before = self.sleep.last().into_iter().flatten();
         let after = before.filter_map(|sequence| {

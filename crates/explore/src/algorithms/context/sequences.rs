@@ -1,8 +1,8 @@
 //! Sleep sequences: steps that lead from a state to a state whose future is already known.
 //!
 //! A sequence belongs to the state that it starts from (its *home*), and is handed down to the
-//! states after it. The *sum* of a state is what [`Meter`](crate::algorithms::meter::Meter)
-//! computes from its parts; a sequence has an expected final sum, that of the state to which it
+//! states after it. [`Meter`](crate::algorithms::meter::Meter) computes the *sum* of a state from
+//! its parts. The expected final sum of a sequence is the sum of the state to which the sequence
 //! should lead. If a step of the sequence is made, it is removed from the sequence. If a step
 //! outside the sequence is made and is independent of all remaining steps, it adds the same amount
 //! to the expected final sum as to the current sum. Any other step *suspends* the sequence. When a
@@ -304,7 +304,8 @@ impl Sequences {
     pub fn hand_down(&mut self, made: SummedStep<'_>, catalogue: &Catalogue) {
         let from = self.starts.len() - 2;
         let mine = bit(made.event.process);
-        // Copies all sequences, and closes the gaps of those that end: most of them do not change.
+        // Copies all sequences, because most of them do not change, and closes the gaps of those
+        // that end.
         let start = self.followed.len();
         self.followed.extend_from_within(self.handed());
         let mut kept = start;
@@ -450,7 +451,7 @@ impl Sequences {
         let mut own: Vec<usize> = (0..steps.len()).collect();
         own.sort_unstable_by_key(|&at| places[at]);
         let own = own.into_iter().map(|at| &steps[at]);
-        // The steps of a process in the sequence are its first steps since then.
+        // The steps of a process in the sequence are its first steps since the home state.
         let mut left: SmallVec<[ProcessId; 16]> = own.clone().map(|step| step.process).collect();
         let others = since.iter().filter(|step| {
             let mine = left.iter().position(|&process| process == step.process);

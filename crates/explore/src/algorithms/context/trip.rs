@@ -26,8 +26,8 @@ pub(super) struct Trip<'a, E> {
 impl<'a, E: Semantics> Trip<'a, E> {
     pub fn new(program: &'a mut E, meter: &'a mut Meter) -> Self {
         let run = meter.steps();
-        // The steps of a trip are taken back, and steps of the run are repeated. A step that takes
-        // long must not be broken off by a limit, as it may be in the search itself.
+        // The steps of a trip are taken back, and steps of the run are repeated. So on a trip no
+        // limit may break off a step that takes long, although limits do so in the search itself.
         program.break_off_long_steps(false);
         Self {
             program,
@@ -46,7 +46,7 @@ impl<'a, E: Semantics> Trip<'a, E> {
         self.at = depth;
     }
 
-    /// Goes to a state of the run from another one.
+    /// Goes to the state of the run at this depth.
     pub fn visit(&mut self, run: &[SequenceStep], depth: usize) {
         if self.at > depth {
             return self.back_to(depth);

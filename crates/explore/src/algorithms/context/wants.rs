@@ -2,13 +2,14 @@
 //!
 //! A run was cut in a state where some process could still make a step s that conflicts with an
 //! event d of the run. Let E be the state before d, let w be a run from E that ends with s, and let
-//! r be the process of s or, if it does not exist in E yet, its nearest ancestor that does. The
-//! steps of w before s are unknown. But one of the processes of a known set can begin w: A set P of
-//! processes that contains r is *closed* under two conditions. No process outside P may ever make a
-//! step that conflicts with the next step of a process in P. And each process in P that waits for
-//! another process waits for one in P. (This is a stubborn set as in Valmari, LNCS 483, 1990,
-//! section 3.) The first step of w by a process of P is then independent of all earlier steps of w,
-//! and possible in E. So a process of P can begin w, and running all of P from E is enough.
+//! r be the process of s or, if that process does not exist in E yet, its nearest ancestor that
+//! exists in E. The steps of w before s are unknown. But one of the processes of a known set can
+//! begin w: A set P of processes that contains r is *closed* under two conditions. No process
+//! outside P may ever make a step that conflicts with the next step of a process in P. And each
+//! process in P that waits for another process waits for one in P. (This is a stubborn set as in
+//! Valmari, LNCS 483, 1990, section 3.) The first step of w by a process of P is then independent
+//! of all earlier steps of w, and possible in E. So a process of P can begin w, and running all of
+//! P from E is enough.
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
@@ -65,8 +66,8 @@ impl Wants {
         }
     }
 
-    /// Adds a closed set that contains all recorded processes, or all processes if no smaller
-    /// closed set is known.
+    /// Adds a closed set that contains all recorded processes to the backtrack set. If the only
+    /// known closed set consists of all processes, adds all of them.
     #[inline(never)]
     fn settle_some<S: Set>(&mut self, program: &impl Execution, base: &mut impl Base<S>) {
         let depth = program.events().len();

@@ -34,7 +34,8 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Returns the first of some siblings in a wakeup tree with which v can start.
+    /// Returns the first branch among some siblings in a wakeup tree with which v can start; `at`
+    /// is the first sibling.
     #[inline(always)]
     pub(super) fn branch_for(&self, mut at: u32, v: &Reversal<S>) -> Cover {
         let mut after = NONE;
@@ -50,9 +51,9 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Inserts v below a branch that is a weak initial of v. `all` says whether v is the whole
-    /// sequence and not only the part that its last event needs. Only then may a branch be foreign
-    /// to v, that is, not a step of v, and only then may a branch have outcomes. If v is only a
-    /// part and such a branch is met, inserts nothing and returns false.
+    /// sequence, or only the part that its last event needs. A part cannot be inserted below a
+    /// branch that is foreign to it (not one of its steps) or that has outcomes. At such a branch,
+    /// inserts nothing and returns false.
     pub(super) fn insert_below(
         &mut self,
         mut at: u32,
@@ -72,7 +73,8 @@ impl<S: Set> Optimal<S> {
                 }
                 return all;
             }
-            // All runs are explored from a leaf of the tree.
+            // From a leaf of the tree all runs are explored anyway, so nothing needs to be
+            // inserted.
             if branch.child == NONE || v.all.is_empty() {
                 return true;
             }
@@ -89,8 +91,8 @@ impl<S: Set> Optimal<S> {
 
     /// Inserts the rest of v below a step that chooses. Each choice of outcomes has a branch of its
     /// own: v is inserted below the branch with the outcomes that the step has in v, or below all
-    /// of them if v does not say which these are. For outcomes without a branch nothing is
-    /// inserted: the process is run with all its outcomes in any case.
+    /// these branches if v does not determine the outcomes. For outcomes without a branch nothing
+    /// is inserted: the process is run with all its outcomes in any case.
     fn insert_for_outcomes(
         &mut self,
         mut at: u32,

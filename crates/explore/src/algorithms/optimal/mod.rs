@@ -30,16 +30,16 @@
 //! - *The next process*: where no wakeup tree decides, `preference` does. Its hints from the first
 //!   run can only change the order of the search: every ready process that is not asleep is tried
 //!   after the hints. So a run ends blocked only if all ready processes sleep at its end. In
-//!   programs without guards and outcomes this never happens if each step of v claims what it
-//!   claimed in the run that v comes from; the paper proves it, and `leaf` asserts it. The claims
-//!   may differ in `mazurka-rt`: a write that wakes waiting threads also claims what they compete
-//!   for, and claims less in a v in which they do not wait. Then the write may leave a process
-//!   asleep that it woke in the earlier run. In that case v was covered already, and its run ends
-//!   blocked.
-//! - *Locks*: an acquisition races with the acquisition before it. In v, only its program past
-//!   comes before it: it had its other predecessors only because it followed the critical section,
-//!   which it now precedes. An acquisition that is still waiting at the end of a run is treated as
-//!   a last event that is not made.
+//!   programs without guards and outcomes this never happens if each step of v has the claims that
+//!   it had in the run from which v was taken; the paper proves it, and `leaf` asserts it. The
+//!   claims may differ in `mazurka-rt`: a write that wakes waiting threads also claims the objects
+//!   for which they compete, and it claims less if they do not wait in v. Then a process that the
+//!   write woke in the earlier run may stay asleep after it. In that case v was covered already,
+//!   and its run ends blocked.
+//! - *Locks*: an acquisition races with the acquisition before it. In v, only the program past of
+//!   the later acquisition comes before it. In the run it had other predecessors only because it
+//!   followed the critical section, which it precedes in v. An acquisition that still waits at the
+//!   end of a run is treated as one more event, although it was not made.
 //! - *Guards* (errata E3): the run does not show whether a guarded step is possible after a
 //!   reversal. So all ready processes are tried in the state before every event that conflicts with
 //!   a guarded step, made or waiting, and is not in the program past of that step. Sleep sets
@@ -56,11 +56,11 @@
 //! - *Outcomes* of `choose`: a process is explored with all its outcomes, one after the other, and
 //!   then it sleeps. In a wakeup sequence a step keeps the outcomes that the rest of the sequence
 //!   depends on. The other outcomes are explored in the same state. If the step with such an
-//!   outcome wakes no sleeping process, its run ends blocked: it was explored with the sleeping
-//!   process first.
-//! - Blocked runs are analysed for races too.
-//! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise
-//!   a loop that does not end would keep the steps of other processes out of all runs.
+//!   outcome wakes no sleeping process, its run ends blocked, because the equivalent runs in which
+//!   the sleeping process comes first have been explored.
+//! - Blocked runs are also analysed for races.
+//! - *Cut runs*: the next steps of all processes count as last events that are not made. Otherwise,
+//!   if a loop does not end, no run might contain the steps of other processes.
 //!
 //! Memory: the branches that remain to be explored from the states of one path.
 
@@ -105,7 +105,7 @@ struct SearchNode {
     active: Option<ProcessId>,
     /// The outcomes of the step that led here.
     key: Key,
-    /// The remaining work in this state besides the wakeup tree: some of the flags below.
+    /// The remaining work in this state, apart from the wakeup tree: a set of the flags below.
     todo: u8,
     /// Whether the step that is being explored conflicts with a guarded step.
     rival: bool,
@@ -128,7 +128,8 @@ impl SearchNode {
     }
 }
 
-/// The sequence v that reverses a race: the positions of its events, and the last of them.
+/// The sequence v that reverses a race: the positions of its events, and the position of the last
+/// one.
 #[derive(Clone)]
 struct Reversal<S> {
     all: S,
@@ -158,7 +159,7 @@ pub(crate) struct Optimal<S> {
     next_claims: u32,
     /// The order of processes where the algorithm leaves it open; not known during the first run.
     preference: Option<Preference>,
-    /// The children of the branch that has just been taken.
+    /// The wakeup tree of the next state: the children of the branch that has just been taken.
     woken: u32,
     /// The cells that guarded steps may touch.
     guards: Claims,
@@ -167,7 +168,8 @@ pub(crate) struct Optimal<S> {
     /// Whether runs may end blocked: there are guards or outcomes, or the search is a part of a
     /// larger one.
     may_block: bool,
-    /// The claims that the next step had in the run that its branch comes from.
+    /// The claims that the next step had in the run from which its branch was made; `None` if no
+    /// branch led to it, or outside debug builds.
     expected: Option<u32>,
     /// Whether a run has more events than the sets can hold.
     overflow: bool,
@@ -391,7 +393,7 @@ impl<S: Set> Optimal<S> {
         self.preference = Some(Preference::new(races, processes, run));
     }
 
-    /// Expands all states whose event may have changed what a guarded step waits for.
+    /// Expands all states whose event may have opened or closed the guard of a step.
     #[inline(never)]
     fn expand_rivals(&mut self, process: ProcessId, claims: &[Access], step: RacingStep) {
         let Self { nodes, noted, .. } = self;
@@ -470,7 +472,8 @@ impl<S: Set> Optimal<S> {
         }
     }
 
-    /// Returns the process to run from the last state, where there is work besides the wakeup tree.
+    /// Returns the process to run from the last state. There is work besides the wakeup tree
+    /// (`SearchNode::todo`).
     #[inline(never)]
     fn next_beside(
         &mut self,
@@ -631,7 +634,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
                     self.may_block |= claims != expected;
                 }
                 for at in self.nodes[parent].sleepers as usize..start {
-                    // Field by field: the last sleeper has just been written so, and a copy in
+                    // Copies field by field, as the last sleeper has just been written: a copy in
                     // larger pieces would cause a store-forwarding stall.
                     let NextStep {
                         process,

@@ -4,8 +4,8 @@
 //! reversed race are run again for each of its orders. So steps that race with nothing should come
 //! first, and processes that race with each other should be run one right after the other: then few
 //! unrelated steps follow a reversal. The first run shows which processes race and which steps
-//! cannot race: those whose accesses all release locks, read what no other process changes, or
-//! write what no other process touches.
+//! cannot race: those whose accesses all release locks, read cells that no other process changes,
+//! or write cells that no other process touches.
 //!
 //! *An order, never a filter.* One run does not show the steps of a process in another run: a child
 //! that ends immediately in the first run may make steps in another. So the first run only gives a
@@ -23,8 +23,8 @@ pub(crate) struct Preference {
     /// For each process, by its index, whether it is among the rivals. A process beyond the end of
     /// the list is not.
     races: Vec<bool>,
-    /// Processes that do not race. A process that made no step in the first run may be missing from
-    /// the list.
+    /// Processes that made steps in the first run but did not race. A process without steps there
+    /// is not in the list.
     loners: Vec<ProcessId>,
     /// Processes that race with some of their steps only. The bits say which of the first 64 steps
     /// race with nothing.
@@ -167,8 +167,8 @@ impl Preference {
     }
 }
 
-/// Returns the first of all processes that can be run. Called rarely, and then usually there is
-/// none.
+/// Returns the first of all processes that can be run. Called rarely; usually no process can be run
+/// then.
 #[cold]
 fn any(processes: &ProcessTable, can: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
     processes.in_order().iter().copied().find(|&p| can(p))

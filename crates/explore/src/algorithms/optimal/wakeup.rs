@@ -50,8 +50,8 @@ impl Forest {
         }
     }
 
-    /// Returns the length of the arena and its first free node. They change whenever a node is
-    /// added, unless a node is released, too.
+    /// Returns the length of the arena and its first free node. The result changes when a node is
+    /// added, unless another node is released.
     pub fn mark(&self) -> (usize, u32) {
         (self.nodes.len(), self.free)
     }

@@ -6,9 +6,9 @@
 //! GenMC has no hb|loc. Without it, an sc store would not be ordered before an sc load that reads
 //! from a relaxed update in the release sequence of the store; RC11 and C++20 order them. RC11 of
 //! PLDI 2017 has no rf, which matters only next to a fence: between sc accesses, rf is part of
-//! hb|loc. It requires different locations in po;hb;po, and treats an update as one event. Here, as
-//! in GenMC, an update is two events. So the outcome of Z6.U is forbidden, which RC11 and C++20
-//! admit (docs/memory.md).
+//! hb|loc. RC11 of PLDI 2017 also requires different locations in po;hb;po, and treats an update as
+//! one event. Here, as in GenMC, an update is two events. So the outcome of Z6.U is forbidden,
+//! which RC11 and C++20 admit (docs/memory.md).
 //!
 //! Next to a fence, hb|loc need not be checked, because it adds no cycle. Let F be hb-before x, and
 //! x before b in hb|loc. A cycle leaves b either by po, and F;hb;po is in psc anyway, or to an
@@ -17,10 +17,11 @@
 //! A new event e has no successor in po, rf or hb. So a new edge A → B starts with e: either A is
 //! e, or A is a fence that is hb-before e and the path continues from e by rb or mo. So there is a
 //! cycle iff the edges that leave e lead back to e or to such a fence. If no write is mo-after e,
-//! there are none. An edge from an event to itself would break coherence, which has been checked.
+//! there are no such edges. An edge from an event to itself would break coherence, which has been
+//! checked.
 //!
-//! The search visits the events that e leads to, and never compares all pairs, because what it
-//! reaches consists of suffixes:
+//! The search visits the events that e leads to. It need not compare all pairs of events, because
+//! the reached events form suffixes:
 //! - po is in psc, so the reached nodes of a thread are its last ones. The same holds for the
 //!   events that are hb-after a node or a reached fence.
 //! - mo is transitive, so the writes of a location that follow by mo or rb are its last ones. After
@@ -38,13 +39,13 @@ use crate::program::{Loc, MemoryOrder, ThreadId};
 
 /// The events that psc is about: its nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sort {
+pub(super) struct NodeSet {
     /// The clock of happens-before.
     hb: usize,
     accesses: bool,
 }
 
-impl Sort {
+impl NodeSet {
     /// Fences and accesses of order sc.
     pub(super) fn all(hb: usize) -> Self {
         Self { hb, accesses: true }
@@ -77,7 +78,7 @@ impl Sort {
 pub(super) struct Search {
     threads: Vec<ReachedThread>,
     places: Vec<ReachedPlace>,
-    /// Number of the search.
+    /// Number of this search; entries of earlier searches are invalid.
     current: u64,
     /// Threads with reached nodes that have not been followed.
     open: Vec<ThreadId>,
@@ -85,15 +86,16 @@ pub(super) struct Search {
     accesses: Vec<(Loc, ThreadId, u32)>,
 }
 
-/// What has been reached of a thread: always its last events. The counts are those of the first
-/// events, which are not reached.
+/// The reached events of a thread, which are always its last ones. All counts but `unfollowed` are
+/// numbers of events at the beginning of the thread, which are not reached.
 #[derive(Clone, Copy, Debug)]
 struct ReachedThread {
     /// Index of an event: all nodes from there on are reached.
     from: u32,
-    /// Number of nodes that are not reached; `from` may be ahead of it.
+    /// Number of nodes that are not reached. It is updated later than `from`, so it may be too
+    /// large.
     nodes: usize,
-    /// Number of fences that are not reached; `from` may be ahead of it.
+    /// Number of fences that are not reached. It may be too large, like `nodes`.
     fences: usize,
     /// Number of nodes that have not been followed.
     unfollowed: usize,
@@ -101,10 +103,10 @@ struct ReachedThread {
     unfenced: usize,
 }
 
-/// What has been reached of a location.
+/// The reached accesses of a location.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReachedPlace {
-    /// The search that this belongs to.
+    /// Number of the search that this entry belongs to.
     search: u64,
     /// The writes after this position are reached by mo or rb.
     writes: u32,
@@ -114,21 +116,21 @@ struct ReachedPlace {
 
 impl Search {
     /// Whether an access that has just been added closes a cycle.
-    pub(super) fn finds_cycle(&mut self, graph: &Graph, added: Slot, sort: Sort) -> bool {
+    pub(super) fn finds_cycle(&mut self, graph: &Graph, added: Slot, node_set: NodeSet) -> bool {
         let event = graph.event(added);
-        let is_node = sort.has(event);
-        let clock = graph.clock(added, sort.hb);
+        let is_node = node_set.has(event);
+        let clock = graph.clock(added, node_set.hb);
         let starts_fenced = |&fence: &Slot| Graph::within(graph.event(fence), clock);
         let mut threads = (0..graph.threads()).map(ThreadId);
         let is_fenced = threads.any(|it| graph.sc_fences(it).first().is_some_and(starts_fenced));
         if !is_node && !is_fenced {
             return false;
         }
-        self.begin(graph, sort);
+        self.begin(graph, node_set);
         let (loc, position) = (event.loc, graph.position(event));
         let mut reach = Reach {
             graph,
-            sort,
+            node_set,
             search: self,
         };
         reach.writes_after(loc, position);
@@ -144,14 +146,14 @@ impl Search {
         reach.has_fence_before(added)
     }
 
-    fn begin(&mut self, graph: &Graph, sort: Sort) {
+    fn begin(&mut self, graph: &Graph, node_set: NodeSet) {
         self.current += 1;
         self.open.clear();
         self.accesses.clear();
         self.threads.clear();
         self.threads.extend((0..graph.threads()).map(|thread| {
             let thread = ThreadId(thread);
-            let nodes = sort.nodes(graph, thread).len();
+            let nodes = node_set.nodes(graph, thread).len();
             ReachedThread {
                 from: u32::MAX,
                 nodes,
@@ -166,13 +168,13 @@ impl Search {
 /// A search in a graph.
 struct Reach<'a> {
     graph: &'a Graph,
-    sort: Sort,
+    node_set: NodeSet,
     search: &'a mut Search,
 }
 
 impl Reach<'_> {
     fn clock(&self, slot: Slot) -> &[u32] {
-        self.graph.clock(slot, self.sort.hb)
+        self.graph.clock(slot, self.node_set.hb)
     }
 
     fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
@@ -208,7 +210,7 @@ impl Reach<'_> {
 
     fn reach_if_node(&mut self, slot: Slot) {
         let event = self.graph.event(slot);
-        if self.sort.has(event) {
+        if self.node_set.has(event) {
             self.reach(event.thread, event.index);
         }
     }
@@ -232,7 +234,7 @@ impl Reach<'_> {
         }
     }
 
-    /// Returns what has been reached of a location.
+    /// Returns the reached accesses of a location.
     fn place(&mut self, loc: Loc) -> &mut ReachedPlace {
         let search = &mut *self.search;
         if search.places.len() <= loc.index() {
@@ -290,7 +292,7 @@ impl Reach<'_> {
     /// Follows the edges from all nodes that are reached.
     fn follow_all(&mut self) {
         while let Some(thread) = self.search.open.pop() {
-            let nodes = self.sort.nodes(self.graph, thread);
+            let nodes = self.node_set.nodes(self.graph, thread);
             loop {
                 let reached = &mut self.search.threads[thread.index()];
                 let Some(last) = reached.unfollowed.checked_sub(1) else {
@@ -324,7 +326,7 @@ impl Reach<'_> {
     fn nodes_after(&mut self, event: &Event) {
         let count = event.index + if event.is_sc_fence() { 1 } else { 2 };
         for thread in self.threads().filter(|&it| it != event.thread) {
-            let nodes = self.sort.nodes(self.graph, thread);
+            let nodes = self.node_set.nodes(self.graph, thread);
             let mut left = self.search.threads[thread.index()].nodes;
             while left > 0 {
                 let node = nodes[left - 1];
@@ -354,7 +356,7 @@ impl Reach<'_> {
                     break;
                 };
                 let slot = events[last];
-                if !Graph::within(fence, self.graph.clock(slot, self.sort.hb)) {
+                if !Graph::within(fence, self.graph.clock(slot, self.node_set.hb)) {
                     break;
                 }
                 reached.unfenced = last;
@@ -375,7 +377,7 @@ impl Reach<'_> {
             self.sort_accesses();
         }
         for thread in self.threads().filter(|&it| it != access.thread) {
-            let (graph, hb) = (self.graph, self.sort.hb);
+            let (graph, hb) = (self.graph, self.node_set.hb);
             let is_after = |slot| Graph::within(access, graph.clock(slot, hb));
             let events = graph.thread(thread);
             if !events.last().is_some_and(|&last| is_after(last)) {
@@ -398,7 +400,7 @@ impl Reach<'_> {
 
     fn sort_accesses(&mut self) {
         for thread in self.threads() {
-            let nodes = self.sort.nodes(self.graph, thread).iter();
+            let nodes = self.node_set.nodes(self.graph, thread).iter();
             let events = nodes.map(|&node| self.graph.event(node));
             let accesses = events.filter(|event| event.is_access());
             let keys = accesses.map(|event| (event.loc, thread, event.index));

@@ -3,17 +3,20 @@
 
 use mazurka_core::Random;
 
-use super::{Search, Sort};
+use super::{NodeSet, Search};
 use crate::graph::{Event, Graph, Kind, PORF, Slot};
 use crate::models::{Model, Ra, Rc11};
 use crate::program::{Loc, MemoryOrder, ThreadId};
 
 /// Whether psc has a cycle.
-fn has_cycle(graph: &Graph, sort: Sort) -> bool {
+fn has_cycle(graph: &Graph, node_set: NodeSet) -> bool {
     let threads = (0..graph.threads()).map(ThreadId);
     let nodes = threads.flat_map(|thread| graph.thread(thread)).copied();
-    let nodes: Vec<Slot> = nodes.filter(|&it| sort.has(graph.event(it))).collect();
-    let edges = Edges { graph, hb: sort.hb };
+    let nodes: Vec<Slot> = nodes.filter(|&it| node_set.has(graph.event(it))).collect();
+    let edges = Edges {
+        graph,
+        hb: node_set.hb,
+    };
     nodes.iter().any(|&start| {
         let mut reached = vec![false; nodes.len()];
         let mut open = vec![start];
@@ -142,7 +145,7 @@ struct Shares {
 struct Growing<M> {
     graph: Graph,
     model: M,
-    sort: Sort,
+    node_set: NodeSet,
     random: Random,
     locations: u64,
     shares: Shares,
@@ -153,7 +156,7 @@ struct Growing<M> {
 }
 
 impl<M: Model> Growing<M> {
-    fn new(seed: u64, model: M, sort: Sort) -> Self {
+    fn new(seed: u64, model: M, node_set: NodeSet) -> Self {
         let mut random = Random::new(seed);
         let mut graph = Graph::new(model.clocks());
         let threads = 2 + random.below(3);
@@ -171,7 +174,7 @@ impl<M: Model> Growing<M> {
         let mut growing = Self {
             graph,
             model,
-            sort,
+            node_set,
             random,
             locations,
             shares,
@@ -207,8 +210,8 @@ impl<M: Model> Growing<M> {
     /// Adds an access, and takes everything since the mark back if it closes a cycle.
     fn try_access(&mut self, event: Event, mark: usize) -> bool {
         let added = self.add(event);
-        let expected = has_cycle(&self.graph, self.sort);
-        let found = self.search.finds_cycle(&self.graph, added, self.sort);
+        let expected = has_cycle(&self.graph, self.node_set);
+        let found = self.search.finds_cycle(&self.graph, added, self.node_set);
         assert_eq!(found, expected, "{event:?} in {:#?}", self.graph);
         if found {
             self.refused += 1;
@@ -245,7 +248,7 @@ impl<M: Model> Growing<M> {
         if kind == Kind::Fence {
             event.loc = Loc(0);
             self.add(event);
-            assert!(!has_cycle(&self.graph, self.sort), "{:#?}", self.graph);
+            assert!(!has_cycle(&self.graph, self.node_set), "{:#?}", self.graph);
             return;
         }
         let floor = self.model.floor(&self.graph, &event);
@@ -294,10 +297,10 @@ impl<M: Model> Growing<M> {
 fn the_search_finds_the_cycles_of_all_pairs() {
     let (mut rc11, mut ra) = (0, 0);
     for seed in 0..10_000 {
-        let mut growing = Growing::new(seed, Rc11::default(), Sort::all(1));
+        let mut growing = Growing::new(seed, Rc11::default(), NodeSet::all(1));
         growing.grow_to(12 + seed as usize % 20);
         rc11 += growing.refused;
-        let mut growing = Growing::new(seed, Ra::default(), Sort::fences(PORF));
+        let mut growing = Growing::new(seed, Ra::default(), NodeSet::fences(PORF));
         growing.grow_to(12 + seed as usize % 20);
         ra += growing.refused;
     }

@@ -1,25 +1,25 @@
-//! The axioms of the models, as they are written.
+//! The axioms of the models, transcribed literally.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mazurka_memory::{Loc, Memory, MemoryOrder};
 
 use super::matrix::Matrix;
-use super::{Graph, Name, What};
+use super::{EventKind, Graph, Name};
 
 /// An event of the relations: an event of the graph, or one that the graph leaves out, such as an
 /// initial write.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     thread: Option<usize>,
-    sort: Sort,
+    kind: NodeKind,
     loc: Option<Loc>,
     order: MemoryOrder,
     locked: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum NodeKind {
     /// A read, the begin of a thread, or a join.
     Read,
     /// A write, a spawn, or the end of a thread.
@@ -45,7 +45,7 @@ struct Relations {
 
 /// Whether a graph is consistent.
 pub fn hold(graph: &Graph, memory: Memory) -> bool {
-    let relations = Relations::of(graph);
+    let relations = Relations::from_graph(graph);
     let atomic = relations
         .rmw
         .and(&relations.rb.then(&relations.mo))
@@ -61,13 +61,13 @@ pub fn hold(graph: &Graph, memory: Memory) -> bool {
 
 /// Whether there is a data race.
 pub fn races(graph: &Graph) -> bool {
-    let relations = Relations::of(graph);
+    let relations = Relations::from_graph(graph);
     let hb = relations.hb();
     let nodes = &relations.nodes;
     let conflict = |a: usize, b: usize| {
         let (x, y) = (&nodes[a], &nodes[b]);
         let plain = x.order == MemoryOrder::Plain || y.order == MemoryOrder::Plain;
-        let writes = x.sort == Sort::Write || y.sort == Sort::Write;
+        let writes = x.kind == NodeKind::Write || y.kind == NodeKind::Write;
         let threads = x.thread.is_some() && y.thread.is_some() && x.thread != y.thread;
         x.loc.is_some() && x.loc == y.loc && plain && writes && threads
     };
@@ -77,52 +77,52 @@ pub fn races(graph: &Graph) -> bool {
 }
 
 impl Relations {
-    fn of(graph: &Graph) -> Self {
+    fn from_graph(graph: &Graph) -> Self {
         let mut nodes = Vec::new();
         let mut ids: BTreeMap<Name, usize> = BTreeMap::new();
         let mut initial: BTreeMap<Loc, usize> = BTreeMap::new();
         let mut program_order: Vec<Vec<usize>> = Vec::new();
         let mut begin_end = Vec::new();
-        let bare = |thread: usize, sort| Node {
+        let bare = |thread: usize, kind| Node {
             thread: Some(thread),
-            sort,
+            kind,
             loc: None,
             order: MemoryOrder::Relaxed,
             locked: false,
         };
         for (thread, events) in graph.threads.iter().enumerate() {
             let begin = nodes.len();
-            nodes.push(bare(thread, Sort::Read));
+            nodes.push(bare(thread, NodeKind::Read));
             for (index, event) in events.iter().enumerate() {
                 ids.insert((thread, index), nodes.len());
-                let (sort, loc) = match event.what {
-                    What::Read => (Sort::Read, Some(event.loc)),
-                    What::Write => (Sort::Write, Some(event.loc)),
-                    What::Fence => (Sort::Fence, None),
-                    What::Spawn(_) => (Sort::Write, None),
-                    What::Join(_) => (Sort::Read, None),
-                    What::Choice | What::Decision => (Sort::Choice, None),
+                let (kind, loc) = match event.kind {
+                    EventKind::Read => (NodeKind::Read, Some(event.loc)),
+                    EventKind::Write => (NodeKind::Write, Some(event.loc)),
+                    EventKind::Fence => (NodeKind::Fence, None),
+                    EventKind::Spawn(_) => (NodeKind::Write, None),
+                    EventKind::Join(_) => (NodeKind::Read, None),
+                    EventKind::Choice | EventKind::Decision => (NodeKind::Choice, None),
                 };
                 nodes.push(Node {
                     thread: Some(thread),
-                    sort,
+                    kind,
                     loc,
                     order: event.order,
                     locked: event.locked,
                 });
             }
             let end = nodes.len();
-            nodes.push(bare(thread, Sort::Write));
+            nodes.push(bare(thread, NodeKind::Write));
             program_order.push((begin..=end).collect());
             begin_end.push((begin, end));
         }
         let accesses = graph.threads.iter().flatten();
-        let accesses = accesses.filter(|e| matches!(e.what, What::Read | What::Write));
+        let accesses = accesses.filter(|e| matches!(e.kind, EventKind::Read | EventKind::Write));
         for loc in accesses.map(|event| event.loc).collect::<BTreeSet<_>>() {
             initial.insert(loc, nodes.len());
             nodes.push(Node {
                 thread: None,
-                sort: Sort::Write,
+                kind: NodeKind::Write,
                 loc: Some(loc),
                 order: MemoryOrder::Plain,
                 locked: false,
@@ -140,10 +140,10 @@ impl Relations {
         let mut rmw = Matrix::empty(size);
         for (&(thread, index), &id) in &ids {
             let event = graph.event((thread, index));
-            match event.what {
-                What::Spawn(child) => starts.relate(id, begin_end[child].0),
-                What::Join(child) => starts.relate(begin_end[child].1, id),
-                What::Read => {
+            match event.kind {
+                EventKind::Spawn(child) => starts.relate(id, begin_end[child].0),
+                EventKind::Join(child) => starts.relate(begin_end[child].1, id),
+                EventKind::Read => {
                     let from = event.rf.map_or(initial[&event.loc], |name| ids[&name]);
                     rf.relate(from, id);
                 }
@@ -163,7 +163,7 @@ impl Relations {
             }
         }
         let is_initial = |a: usize| nodes[a].thread.is_none();
-        let first = Matrix::of(size, |a, b| is_initial(a) && !is_initial(b));
+        let first = Matrix::from_fn(size, |a, b| is_initial(a) && !is_initial(b));
         let po = sb.or(&starts).or(&first).plus();
         let rb = rf.inverse().then(&mo);
         Self {
@@ -187,15 +187,15 @@ impl Relations {
     }
 
     fn sw(&self) -> Matrix {
-        let fence = |node: &Node| node.sort == Sort::Fence;
-        let access = |node: &Node, sort| node.sort == sort && node.loc.is_some();
+        let fence = |node: &Node| node.kind == NodeKind::Fence;
+        let access = |node: &Node, kind| node.kind == kind && node.loc.is_some();
         let releases =
-            self.on(|node| node.order.releases() && (fence(node) || access(node, Sort::Write)));
+            self.on(|node| node.order.releases() && (fence(node) || access(node, NodeKind::Write)));
         let acquires =
-            self.on(|node| node.order.acquires() && (fence(node) || access(node, Sort::Read)));
+            self.on(|node| node.order.acquires() && (fence(node) || access(node, NodeKind::Read)));
         let fences = self.on(fence);
-        let writes = self.on(|node| access(node, Sort::Write) && node.order.is_atomic());
-        let reads = self.on(|node| access(node, Sort::Read) && node.order.is_atomic());
+        let writes = self.on(|node| access(node, NodeKind::Write) && node.order.is_atomic());
+        let reads = self.on(|node| access(node, NodeKind::Read) && node.order.is_atomic());
         let chain = self.rf.then(&self.rmw).plus().maybe();
         releases
             .then(&fences.then(&self.sb).maybe())
@@ -215,12 +215,12 @@ impl Relations {
     fn same_place(&self, relation: &Matrix) -> Matrix {
         let loc = |at: usize| self.nodes[at].loc;
         let same = |a, b| loc(a).is_some() && loc(a) == loc(b);
-        Matrix::of(self.nodes.len(), |a, b| relation.has(a, b) && same(a, b))
+        Matrix::from_fn(self.nodes.len(), |a, b| relation.has(a, b) && same(a, b))
     }
 
     fn psc(&self, hb: &Matrix, sc: impl Fn(&Node) -> bool) -> Matrix {
         let sc_events = self.on(|node| node.order == MemoryOrder::SeqCst && sc(node));
-        let is_fence = |node: &Node| node.sort == Sort::Fence;
+        let is_fence = |node: &Node| node.kind == NodeKind::Fence;
         let fences = self.on(|node| node.order == MemoryOrder::SeqCst && is_fence(node));
         let step = self.po.or(&self.po.then(hb).then(&self.po));
         let step = step.or(&self.same_place(hb)).or(&self.rf);
@@ -244,7 +244,7 @@ impl Relations {
 
     fn ra(&self) -> bool {
         let hb = self.po.or(&self.rf).plus();
-        let fences = |node: &Node| node.sort == Sort::Fence;
+        let fences = |node: &Node| node.kind == NodeKind::Fence;
         self.is_coherent(&hb) && self.psc(&hb, fences).is_acyclic()
     }
 
@@ -257,9 +257,9 @@ impl Relations {
         let size = self.nodes.len();
         let communication = self.rf.or(&self.mo).or(&self.rb);
         let po_loc = self.same_place(&self.po);
-        let ppo = Matrix::of(size, |a, b| self.sb.has(a, b) && self.is_preserved(a, b));
+        let ppo = Matrix::from_fn(size, |a, b| self.sb.has(a, b) && self.is_preserved(a, b));
         let external = |a: usize, b: usize| self.nodes[a].thread != self.nodes[b].thread;
-        let rfe = Matrix::of(size, |a, b| self.rf.has(a, b) && external(a, b));
+        let rfe = Matrix::from_fn(size, |a, b| self.rf.has(a, b) && external(a, b));
         let order = ppo.or(&rfe).or(&self.starts).or(&self.mo).or(&self.rb);
         po_loc.or(&communication).is_acyclic() && order.is_acyclic()
     }
@@ -267,18 +267,18 @@ impl Relations {
     /// Whether two events of a thread are in ppo.
     fn is_preserved(&self, a: usize, b: usize) -> bool {
         let sc = |at: usize| self.nodes[at].order == MemoryOrder::SeqCst;
-        let is = |at: usize, sort| self.nodes[at].sort == sort;
-        let is_member = |at: usize| match self.nodes[at].sort {
-            Sort::Fence => sc(at),
-            Sort::Choice => false,
+        let is = |at: usize, kind| self.nodes[at].kind == kind;
+        let is_member = |at: usize| match self.nodes[at].kind {
+            NodeKind::Fence => sc(at),
+            NodeKind::Choice => false,
             _ => true,
         };
-        let is_barrier = |at: usize| self.nodes[at].locked || (is(at, Sort::Fence) && sc(at));
-        let fenced_store = |at: usize| is(at, Sort::Write) && sc(at);
+        let is_barrier = |at: usize| self.nodes[at].locked || (is(at, NodeKind::Fence) && sc(at));
+        let fenced_store = |at: usize| is(at, NodeKind::Write) && sc(at);
         let between = (0..self.nodes.len()).any(|at| {
             self.sb.has(a, at) && self.sb.has(at, b) && (is_barrier(at) || fenced_store(at))
         });
-        let buffered = is(a, Sort::Write) && is(b, Sort::Read);
+        let buffered = is(a, NodeKind::Write) && is(b, NodeKind::Read);
         let ends = is_barrier(a) || is_barrier(b) || fenced_store(a);
         is_member(a) && is_member(b) && (!buffered || between || ends)
     }

@@ -12,10 +12,10 @@ impl Matrix {
 
     /// \[S\]: each event of the set with itself.
     pub fn on(size: usize, set: impl Fn(usize) -> bool) -> Self {
-        Self::of(size, |a, b| a == b && set(a))
+        Self::from_fn(size, |a, b| a == b && set(a))
     }
 
-    pub fn of(size: usize, related: impl Fn(usize, usize) -> bool) -> Self {
+    pub fn from_fn(size: usize, related: impl Fn(usize, usize) -> bool) -> Self {
         let mut matrix = Self::empty(size);
         for a in 0..size {
             for b in 0..size {
@@ -59,7 +59,7 @@ impl Matrix {
 
     /// `self⁻¹`
     pub fn inverse(&self) -> Self {
-        Self::of(self.0.len(), |a, b| self.has(b, a))
+        Self::from_fn(self.0.len(), |a, b| self.has(b, a))
     }
 
     /// `self?`

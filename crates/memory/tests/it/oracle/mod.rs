@@ -2,8 +2,8 @@
 //!
 //! A graph is extended in all ways: by the next read of any thread, from any write, and by the next
 //! write of any thread, at any position in mo. Each extension is a new graph, and graphs with equal
-//! keys are merged. The axioms are checked on matrices, as they are written. There are no clocks,
-//! revisits or stamps.
+//! keys are merged. The axioms are transcribed literally and checked on matrices. There are no
+//! clocks, revisits or stamps.
 
 pub mod axioms;
 pub mod matrix;
@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use mazurka_memory::litmus::Litmus;
 use mazurka_memory::{Action, Effect, Ending, Loc, Memory, MemoryOrder, Program, ThreadId, Value};
 
-/// What an event does.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     Read,
     Write,
     Fence,
@@ -25,7 +25,7 @@ pub enum What {
     Decision,
 }
 
-impl What {
+impl EventKind {
     fn code(self) -> i64 {
         match self {
             Self::Read => 0,
@@ -45,7 +45,7 @@ pub type Name = (usize, usize);
 /// An event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    pub what: What,
+    pub kind: EventKind,
     pub loc: Loc,
     pub order: MemoryOrder,
     pub value: Value,
@@ -83,8 +83,8 @@ impl Graph {
                 key.extend([-2, number as i64]);
             }
             for event in thread {
-                key.extend([event.what.code(), i64::from(event.loc.0), event.value]);
-                if event.what == What::Read {
+                key.extend([event.kind.code(), i64::from(event.loc.0), event.value]);
+                if event.kind == EventKind::Read {
                     name(&mut key, event.rf);
                 }
             }
@@ -109,7 +109,7 @@ impl Graph {
         let all = self.threads.iter().enumerate();
         let mut all =
             all.flat_map(|(thread, events)| (0..events.len()).map(move |at| (thread, at)));
-        all.find(|&name| self.event(name).what == What::Spawn(child))
+        all.find(|&name| self.event(name).kind == EventKind::Spawn(child))
     }
 
     /// For each thread, returns the number of its events that precede the current position of a
@@ -124,7 +124,7 @@ impl Graph {
             }
             for event in &self.threads[thread][past[thread]..count] {
                 open.extend(event.rf.map(|(other, at)| (other, at + 1)));
-                if let What::Join(child) = event.what {
+                if let EventKind::Join(child) = event.kind {
                     open.push((child, self.threads[child].len()));
                 }
             }
@@ -171,18 +171,18 @@ pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
         let events = events.filter(|event| event.kind != Kind::Stuck);
         let events = events.map(|event| {
             let other = event.loc.index();
-            let (what, loc) = match event.kind {
-                Kind::Fence => (What::Fence, Loc(0)),
-                Kind::Spawn => (What::Spawn(other), Loc(0)),
-                Kind::Join => (What::Join(other), Loc(0)),
-                Kind::Choice => (What::Choice, Loc(0)),
-                Kind::Decision => (What::Decision, event.loc),
-                kind if kind.is_read() => (What::Read, event.loc),
-                _ => (What::Write, event.loc),
+            let (kind, loc) = match event.kind {
+                Kind::Fence => (EventKind::Fence, Loc(0)),
+                Kind::Spawn => (EventKind::Spawn(other), Loc(0)),
+                Kind::Join => (EventKind::Join(other), Loc(0)),
+                Kind::Choice => (EventKind::Choice, Loc(0)),
+                Kind::Decision => (EventKind::Decision, event.loc),
+                kind if kind.is_read() => (EventKind::Read, event.loc),
+                _ => (EventKind::Write, event.loc),
             };
-            let reads = what == What::Read && event.rf != Slot::INITIAL;
+            let reads = kind == EventKind::Read && event.rf != Slot::INITIAL;
             Event {
-                what,
+                kind,
                 loc,
                 order: event.order,
                 value: event.value,
@@ -276,7 +276,7 @@ impl Oracle<'_> {
         let initial = self.program.initial_threads() as usize;
         let mut spawned: BTreeSet<usize> = (0..initial).collect();
         for event in graph.threads.iter().flatten() {
-            if let What::Spawn(child) = event.what {
+            if let EventKind::Spawn(child) = event.kind {
                 spawned.insert(child);
             }
         }
@@ -287,9 +287,9 @@ impl Oracle<'_> {
                 if events.get(at + 1).is_some_and(|next| next.rmw) {
                     continue;
                 }
-                let value = match event.what {
+                let value = match event.kind {
                     _ if event.rmw => events[at - 1].value,
-                    What::Read | What::Choice | What::Decision => event.value,
+                    EventKind::Read | EventKind::Choice | EventKind::Decision => event.value,
                     _ => 0,
                 };
                 self.program.answer(id, value);
@@ -328,8 +328,8 @@ impl Oracle<'_> {
                     let stuck = self.effect(thread, action, last) == Effect::Wait;
                     reads.push((thread, action, stuck));
                 }
-                // This action is the same whatever the other threads do, so it is made before
-                // theirs.
+                // The actions of other threads do not affect this action, so it is made first and
+                // alone.
                 _ => return self.act(graph, thread, action),
             }
         }
@@ -367,7 +367,7 @@ impl Oracle<'_> {
             };
             let rf = graph.writes(loc).last().copied();
             graph.threads[thread].push(Event {
-                what: What::Read,
+                kind: EventKind::Read,
                 loc,
                 order,
                 value: 0,
@@ -390,8 +390,8 @@ impl Oracle<'_> {
 
     /// Makes an action that reads nothing.
     fn act(&mut self, graph: &Graph, thread: usize, action: Action) -> Result<(), TooLarge> {
-        let event = |what| Event {
-            what,
+        let event = |kind| Event {
+            kind,
             loc: Loc(0),
             order: MemoryOrder::Relaxed,
             value: 0,
@@ -404,13 +404,13 @@ impl Oracle<'_> {
             Action::Unlock { loc } => (loc, MemoryOrder::Release, 0),
             Action::Choice { outcomes } => {
                 for value in 0..i64::from(outcomes) {
-                    let choice = event(What::Choice);
+                    let choice = event(EventKind::Choice);
                     self.add(graph, thread, &[Event { value, ..choice }], None)?;
                 }
                 return Ok(());
             }
             Action::Decide { question } => {
-                let mut decision = event(What::Decision);
+                let mut decision = event(EventKind::Decision);
                 decision.loc = Loc(question);
                 for value in 0..4 {
                     decision.value = value;
@@ -421,14 +421,24 @@ impl Oracle<'_> {
                 return Ok(());
             }
             Action::Fence { order } => {
-                let fence = event(What::Fence);
+                let fence = event(EventKind::Fence);
                 return self.add(graph, thread, &[Event { order, ..fence }], None);
             }
             Action::Spawn { child } => {
-                return self.add(graph, thread, &[event(What::Spawn(child.index()))], None);
+                return self.add(
+                    graph,
+                    thread,
+                    &[event(EventKind::Spawn(child.index()))],
+                    None,
+                );
             }
             Action::Join { child } => {
-                return self.add(graph, thread, &[event(What::Join(child.index()))], None);
+                return self.add(
+                    graph,
+                    thread,
+                    &[event(EventKind::Join(child.index()))],
+                    None,
+                );
             }
             _ => unreachable!("{action:?}"),
         };
@@ -436,7 +446,7 @@ impl Oracle<'_> {
             loc,
             order,
             value,
-            ..event(What::Write)
+            ..event(EventKind::Write)
         };
         for place in 0..=graph.writes(loc).len() {
             self.add(graph, thread, &[write], Some(place))?;
@@ -455,7 +465,7 @@ impl Oracle<'_> {
             _ => number / 4,
         };
         let decisions = graph.threads.iter().flatten();
-        let decisions = decisions.filter(|event| event.what == What::Decision);
+        let decisions = decisions.filter(|event| event.kind == EventKind::Decision);
         let decisions: Vec<&Event> = decisions.chain([decision]).collect();
         let fits = |number: u32| {
             let mut decisions = decisions.iter();
@@ -478,13 +488,13 @@ impl Oracle<'_> {
             Action::Lock { loc } => (loc, MemoryOrder::Acquire, MemoryOrder::Acquire, true),
             _ => unreachable!("{action:?}"),
         };
-        // The thread states belong to this graph only until another one is extended.
+        // An earlier extension may have left the threads in the states of another graph.
         self.actions(graph);
         for place in 0..=graph.writes(loc).len() {
             let rf = place.checked_sub(1).map(|at| graph.writes(loc)[at]);
             let value = graph.value(&self.program, loc, rf);
             let read = Event {
-                what: What::Read,
+                kind: EventKind::Read,
                 loc,
                 order,
                 value,
@@ -499,9 +509,9 @@ impl Oracle<'_> {
                     self.add(graph, thread, &[Event { order, ..read }], None)?;
                 }
                 Effect::Write(value) => {
-                    let what = What::Write;
+                    let kind = EventKind::Write;
                     let write = Event {
-                        what,
+                        kind,
                         value,
                         rf: None,
                         rmw: true,
