@@ -252,31 +252,51 @@ impl World {
         if self.started < 2 || !self.learned.stacks && self.is_private(address) {
             return;
         }
-        if let Some(other) = self.note_access(address, size, how) {
-            self.meet_race((address, size), how, other);
+        if self.clocks.access(self.current, address, size, how) {
+            self.meet_race((address, size), how);
         }
     }
 
-    /// Handles a race of the current access with an earlier one.
+    /// Handles the races of the current access with earlier ones.
     #[cold]
-    fn meet_race(&mut self, (address, size): (usize, usize), how: AccessInfo, other: AccessMark) {
-        let uses = how.uses || other.uses;
-        if self.settings.allow_races && !other.frees && !how.frees {
-            if uses {
-                // Initialising an object is not a step, so only one order is explored.
-                return self.meets(Some(ProcessId(other.thread)));
-            }
-            if !self.searching {
-                return;
-            }
-            let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
-            if new.count() > 0 && !(how.atomic && self.settings.allow_races) {
+    fn meet_race(&mut self, place: (usize, usize), how: AccessInfo) {
+        let [fails, uses, shares] = self.kinds_of_races(place, how);
+        if let Some(other) = fails {
+            return self.fail_by_race(place.0, how, other);
+        }
+        if let Some(other) = uses {
+            // Initialising an object is not a step, so only one order is explored.
+            self.meets(Some(ProcessId(other.thread)));
+        }
+        if self.searching && shares.is_some() {
+            let bytes = place.0..place.0 + place.1;
+            let new = bytes.filter(|&byte| self.learned.shared.insert(byte));
+            if new.count() > 0 {
                 self.stop.get_or_insert(SearchStop::Restart);
             }
-            return;
         }
+    }
+
+    /// Returns the accesses that the current one races with, the first of each kind: those that
+    /// fail; those that are allowed and use an object; and others that are allowed.
+    fn kinds_of_races(&self, place: (usize, usize), how: AccessInfo) -> [Option<AccessMark>; 3] {
+        let mut kinds = [None; 3];
+        for other in self.racing(place, how) {
+            let allowed = self.settings.allow_races && !other.frees && !how.frees;
+            let kind = match allowed {
+                false => 0,
+                true if how.uses || other.uses => 1,
+                true => 2,
+            };
+            kinds[kind].get_or_insert(other);
+        }
+        kinds
+    }
+
+    /// Halts the current thread by a race with an earlier access.
+    fn fail_by_race(&mut self, address: usize, how: AccessInfo, other: AccessMark) {
         let mut failure = self.race(address, how, other);
-        if uses {
+        if how.uses || other.uses {
             failure.message = failure.message.replace("read atomically", "used");
         }
         self.meets(Some(ProcessId(other.thread)));

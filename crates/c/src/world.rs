@@ -696,16 +696,13 @@ impl World {
         }
     }
 
-    /// Records an access for race detection. Returns an earlier access that it races with.
-    #[inline]
-    pub fn note_access(
-        &mut self,
-        address: usize,
-        size: usize,
-        how: AccessInfo,
-    ) -> Option<AccessMark> {
-        let current = self.current;
-        self.clocks.access(current, address, size, how)
+    /// Returns the accesses that the last access of the current thread races with. The first is the
+    /// one to name (clock.rs): the last access of the least thread.
+    pub fn racing(&self, place: (usize, usize), how: AccessInfo) -> Vec<AccessMark> {
+        let mut all = self.clocks.racing(self.current, place, how);
+        all.reverse();
+        all.sort_by_key(|mark| self.table.path(ProcessId(mark.thread)));
+        all
     }
 }
 

@@ -47,6 +47,21 @@ fn plain_variables_are_explored_like_atomics() {
     assert_eq!(counted.executions, 2);
 }
 
+/// Plain reads of a variable that another thread writes atomically are steps, whichever comes first
+/// in the first execution.
+#[test]
+fn plain_accesses_race_with_atomic_ones() {
+    if !has_compiler() {
+        return;
+    }
+    let (writes, reads) = ("__atomic_store_n(&x, 1, 5);", "r1 = x; r2 = x;");
+    for (one, other) in [(writes, reads), (reads, writes)] {
+        let found = two("int x, r1, r2;", one, other, "assert(r1 == r2);");
+        assert!(found.says("assertion `r1 == r2` failed"), "{found:?}");
+        assert_eq!(found.executions, 3, "{found:?}");
+    }
+}
+
 #[test]
 fn mutual_exclusion_by_plain_variables() {
     if !has_compiler() {
