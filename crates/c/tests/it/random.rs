@@ -370,14 +370,27 @@ fn random_programs_do_what_their_interleavings_do() {
     }
 }
 
+fn compare_for_long(kind: Kind) {
+    if has_compiler() {
+        let name = format!("random {kind:?}");
+        in_slices(&name, (1_000_000, 300), |seeds| compare(kind, seeds));
+    }
+}
+
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
-fn random_programs_for_long() {
-    if has_compiler() {
-        in_slices("random", (1_000_000, 300), |seeds| {
-            for kind in [Kind::Atomics, Kind::Locks, Kind::Races] {
-                compare(kind, seeds.clone());
-            }
-        });
-    }
+fn random_atomics_for_long() {
+    compare_for_long(Kind::Atomics);
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn random_locks_for_long() {
+    compare_for_long(Kind::Locks);
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn random_races_for_long() {
+    compare_for_long(Kind::Races);
 }

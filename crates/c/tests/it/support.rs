@@ -141,16 +141,10 @@ fn compile(name: &str, source: &str, how: &ExploreOptions<'_>, folder: &Path) ->
     command.args(["-fPIC", "-c", "-o"]);
     run(command.arg(&b).arg(file).args(how.flags));
     let mut link = Command::new(compiler);
-    link.args([
-        "-shared",
-        "-Wl,-Bsymbolic",
-        "-Wl,-z,now",
-        "-Wl,--gc-sections",
-        "-o",
-    ]);
+    link.args(mazurka_c::LINK_FLAGS).arg("-o");
     link.arg(&object).args([&b, a]).arg("-lm");
     if cxx {
-        link.args(["-static-libstdc++", "-static-libgcc"]);
+        link.args(mazurka_c::CXX_LINK_FLAGS);
     }
     run(&mut link);
     object
