@@ -1,4 +1,9 @@
 
+/* A function of this file may make several accesses in one call, so its own frame is a part of the
+   local state by which the runtime recognises loops. */
+#undef SP
+#define SP NULL
+
 /* ---- memory ---- */
 
 void *malloc(size_t n) { return (void *)ask(MZ_MALLOC, (long)n, 16, PC); }
@@ -37,28 +42,38 @@ void *realloc(void *p, size_t n) {
     return q;
 }
 
-void *memcpy(void *to, const void *from, size_t n) {
-    plain(from, n, 0, PC);
-    plain(to, n, 1, PC);
+/* Functions of the compiler have the names of the second kind. `INLINE` functions announce accesses
+   for the function that calls them. */
+#define INLINE static __attribute__((always_inline)) inline
+INLINE void *copied(void *to, const void *from, size_t n, const void *pc) {
+    plain(from, n, 0, pc);
+    /* If both accesses are steps, which have at most eight bytes, others may write in between. */
+    char read[8];
+    if (n <= sizeof read) copy(read, from, n), from = read;
+    plain(to, n, 1, pc);
     copy(to, from, n);
     return to;
 }
-void *memmove(void *to, const void *from, size_t n) {
-    plain(from, n, 0, PC);
-    plain(to, n, 1, PC);
+INLINE void *moved(void *to, const void *from, size_t n, const void *pc) {
+    if (n <= 8) return copied(to, from, n, pc);
+    plain(from, n, 0, pc);
+    plain(to, n, 1, pc);
     if ((char *)to <= (const char *)from) copy(to, from, n);
     else for (size_t i = n; i-- > 0;) ((char *)to)[i] = ((const char *)from)[i];
     return to;
 }
-void *memset(void *to, int c, size_t n) {
-    plain(to, n, 1, PC);
+INLINE void *filled(void *to, int c, size_t n, const void *pc) {
+    plain(to, n, 1, pc);
     for (size_t i = 0; i < n; i++) ((char *)to)[i] = (char)c;
     return to;
 }
-void *__tsan_memcpy(void *a, const void *b, size_t n) { return memcpy(a, b, n); }
-void *__tsan_memmove(void *a, const void *b, size_t n) { return memmove(a, b, n); }
-void *__tsan_memset(void *a, int c, size_t n) { return memset(a, c, n); }
-void bzero(void *to, size_t n) { memset(to, 0, n); }
+void *memcpy(void *to, const void *from, size_t n) { return copied(to, from, n, PC); }
+void *memmove(void *to, const void *from, size_t n) { return moved(to, from, n, PC); }
+void *memset(void *to, int c, size_t n) { return filled(to, c, n, PC); }
+void *__tsan_memcpy(void *to, const void *from, size_t n) { return copied(to, from, n, PC); }
+void *__tsan_memmove(void *to, const void *from, size_t n) { return moved(to, from, n, PC); }
+void *__tsan_memset(void *to, int c, size_t n) { return filled(to, c, n, PC); }
+void bzero(void *to, size_t n) { filled(to, 0, n, PC); }
 int memcmp(const void *a, const void *b, size_t n) {
     const unsigned char *x = a, *y = b;
     plain(a, n, 0, PC);
@@ -67,7 +82,7 @@ int memcmp(const void *a, const void *b, size_t n) {
         if (x[i] != y[i]) return x[i] - y[i];
     return 0;
 }
-static __attribute__((always_inline)) inline size_t length(const char *s, const void *pc) {
+INLINE size_t length(const char *s, const void *pc) {
     size_t n = 0;
     plain(s, 1, 0, pc);
     while (s[n]) n++;
@@ -116,6 +131,42 @@ char *strdup(const char *s) {
     if (to) copy(to, s, n);
     return to;
 }
+/* The length of a text of at most n characters, which is read so far. */
+INLINE size_t short_length(const char *s, size_t n, const void *pc) {
+    size_t i = 0;
+    while (i < n && s[i]) i++;
+    plain(s, i < n ? i + 1 : n, 0, pc);
+    return i;
+}
+size_t strnlen(const char *s, size_t n) { return short_length(s, n, PC); }
+char *strndup(const char *s, size_t n) {
+    size_t least = short_length(s, n, PC);
+    char *to = (char *)ask(MZ_MALLOC, (long)least + 1, 16, PC);
+    if (!to) return 0;
+    copy(to, s, least);
+    to[least] = 0;
+    return to;
+}
+char *strncat(char *to, const char *from, size_t n) {
+    size_t at = length(to, PC), least = short_length(from, n, PC);
+    plain(to + at, least + 1, 1, PC);
+    copy(to + at, from, least);
+    to[at + least] = 0;
+    return to;
+}
+char *stpcpy(char *to, const char *from) {
+    size_t n = length(from, PC);
+    plain(to, n + 1, 1, PC);
+    copy(to, from, n + 1);
+    return to + n;
+}
+void *memchr(const void *s, int c, size_t n) {
+    const char *all = s;
+    size_t i = 0;
+    while (i < n && all[i] != (char)c) i++;
+    plain(s, i < n ? i + 1 : n, 0, PC);
+    return i < n ? (void *)(all + i) : 0;
+}
 /* Wide characters. The C++ library calls these functions, too. */
 wchar_t *wmemcpy(wchar_t *to, const wchar_t *from, size_t n) {
     plain(from, n * sizeof *from, 0, PC);
@@ -148,7 +199,7 @@ wchar_t *wmemchr(const wchar_t *s, wchar_t c, size_t n) {
         if (s[i] == c) return (wchar_t *)s + i;
     return 0;
 }
-static __attribute__((always_inline)) inline size_t wide_length(const wchar_t *s, const void *pc) {
+INLINE size_t wide_length(const wchar_t *s, const void *pc) {
     size_t n = 0;
     plain(s, sizeof *s, 0, pc);
     while (s[n]) n++;
@@ -172,6 +223,33 @@ char *strchr(const char *s, int c) {
         if (*s == (char)c) return (char *)s;
         if (!*s) return 0;
     }
+}
+char *strrchr(const char *s, int c) {
+    for (size_t n = length(s, PC) + 1; n-- > 0;)
+        if (s[n] == (char)c) return (char *)s + n;
+    return 0;
+}
+char *strstr(const char *s, const char *part) {
+    size_t all = length(s, PC), n = length(part, PC);
+    for (size_t at = 0; at + n <= all; at++) {
+        size_t i = 0;
+        while (i < n && s[at + i] == part[i]) i++;
+        if (i == n) return (char *)s + at;
+    }
+    return 0;
+}
+/* How many characters at the start of a text are, or are not, among others. */
+INLINE size_t span(const char *s, const char *others, int are, const void *pc) {
+    size_t n = 0, all = length(s, pc);
+    length(others, pc);
+    while (n < all && among(others, s[n]) == are) n++;
+    return n;
+}
+size_t strspn(const char *s, const char *others) { return span(s, others, 1, PC); }
+size_t strcspn(const char *s, const char *others) { return span(s, others, 0, PC); }
+char *strpbrk(const char *s, const char *others) {
+    s += span(s, others, 0, PC);
+    return *s ? (char *)s : 0;
 }
 
 /* ---- output: the runtime keeps it for descriptions of steps, and prints nothing ---- */
@@ -329,6 +407,39 @@ _Noreturn void __assert_fail(const char *e, const char *file, unsigned line, con
     fail(MZ_ASSERT, e, PC);
 }
 _Noreturn void abort(void) { fail(MZ_ABORT, "abort", PC); }
+
+/* Calls the function of a thread, or `main`. Frames below belong to the tool: for the unwinder, the
+   stack ends here, so that an exception that no function catches calls `std::terminate`. */
+__attribute__((visibility("default"))) size_t mazurka_bottom(size_t (*f)(size_t, size_t, size_t),
+                                                             size_t a, size_t b, size_t c) {
+    __asm__ volatile(".cfi_undefined rip");
+    volatile size_t result = f(a, b, c); /* Not a jump. */
+    return result;
+}
+
+/* C++ programs are linked with `--wrap` for these functions: a failure in the C++ library is told at
+   the last `throw` that no handler has caught. */
+void __real___cxa_throw(void *e, void *type, void (*d)(void *));
+void __real___cxa_rethrow(void);
+void *__real___cxa_begin_catch(void *e);
+void __real__ZSt9terminatev(void);
+void __wrap___cxa_throw(void *e, void *type, void (*d)(void *)) {
+    ask(MZ_THROWS, 1, 0, PC);
+    __real___cxa_throw(e, type, d);
+}
+void __wrap___cxa_rethrow(void) {
+    ask(MZ_THROWS, 1, 0, PC);
+    __real___cxa_rethrow();
+}
+void *__wrap___cxa_begin_catch(void *e) {
+    ask(MZ_THROWS, 0, 0, PC);
+    return __real___cxa_begin_catch(e);
+}
+void __wrap__ZSt9terminatev(void) {
+    ask(MZ_THROWS, 2, 0, PC);
+    __real__ZSt9terminatev();
+}
+
 _Noreturn void __stack_chk_fail(void) { fail(MZ_ABORT, "a stack buffer is overrun", PC); }
 /* Functions that run at the end of the program or of a thread, the last registered one first. */
 int __cxa_atexit(void (*f)(void *), void *x, void *d) {

@@ -169,7 +169,8 @@ pub(crate) extern "C" fn turn(
     let cell = world.place(address, size as usize);
     world.me().access = (cell, op, order);
     let pending = Pending::new(verb, address, pc).on(kind, cell);
-    let spins = op != STORE && world.spins(pc, sp, registers);
+    let place = (address, size as usize);
+    let spins = op != STORE && world.spins(pc, place, (sp, registers));
     announce(if spins {
         pending.until(WaitCondition::Change)
     } else {
@@ -218,7 +219,12 @@ impl World {
 
     /// Whether the current thread is back at an access in the same local state and has changed
     /// nothing since (spin.rs).
-    pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
+    pub fn spins(
+        &mut self,
+        pc: usize,
+        place: (usize, usize),
+        (sp, registers): (usize, usize),
+    ) -> bool {
         let top = self.me().top;
         // If the shim keeps values of the program in its frames, these count as local state, too
         // (`MZ_USES_REGISTERS`).
@@ -234,7 +240,7 @@ impl World {
             let registers = std::slice::from_raw_parts(registers as *const u8, 48);
             (std::slice::from_raw_parts(sp as *const u8, size), registers)
         };
-        let spins = thread.spin.visit(pc, registers, stack);
+        let spins = thread.spin.visit(pc, place, registers, stack);
         if spins {
             // A value that the thread has read may have changed meanwhile. This is left to the
             // guard of the wait, because what a thread announces must not depend on independent
@@ -252,31 +258,51 @@ impl World {
         if self.started < 2 || !self.learned.stacks && self.is_private(address) {
             return;
         }
-        if let Some(other) = self.note_access(address, size, how) {
-            self.meet_race((address, size), how, other);
+        if self.clocks.access(self.current, address, size, how) {
+            self.meet_race((address, size), how);
         }
     }
 
-    /// Handles a race of the current access with an earlier one.
+    /// Handles the races of the current access with earlier ones.
     #[cold]
-    fn meet_race(&mut self, (address, size): (usize, usize), how: AccessInfo, other: AccessMark) {
-        let uses = how.uses || other.uses;
-        if self.settings.allow_races && !other.frees && !how.frees {
-            if uses {
-                // Initialising an object is not a step, so only one order is explored.
-                return self.meets(Some(ProcessId(other.thread)));
-            }
-            if !self.searching {
-                return;
-            }
-            let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
-            if new.count() > 0 && !(how.atomic && self.settings.allow_races) {
+    fn meet_race(&mut self, place: (usize, usize), how: AccessInfo) {
+        let [fails, uses, shares] = self.kinds_of_races(place, how);
+        if let Some(other) = fails {
+            return self.fail_by_race(place.0, how, other);
+        }
+        if let Some(other) = uses {
+            // Initialising an object is not a step, so only one order is explored.
+            self.meets(Some(ProcessId(other.thread)));
+        }
+        if self.searching && shares.is_some() {
+            let bytes = place.0..place.0 + place.1;
+            let new = bytes.filter(|&byte| self.learned.shared.insert(byte));
+            if new.count() > 0 {
                 self.stop.get_or_insert(SearchStop::Restart);
             }
-            return;
         }
+    }
+
+    /// Returns the accesses that the current one races with, the first of each kind: those that
+    /// fail; those that are allowed and use an object; and others that are allowed.
+    fn kinds_of_races(&self, place: (usize, usize), how: AccessInfo) -> [Option<AccessMark>; 3] {
+        let mut kinds = [None; 3];
+        for other in self.racing(place, how) {
+            let allowed = self.settings.allow_races && !other.frees && !how.frees;
+            let kind = match allowed {
+                false => 0,
+                true if how.uses || other.uses => 1,
+                true => 2,
+            };
+            kinds[kind].get_or_insert(other);
+        }
+        kinds
+    }
+
+    /// Halts the current thread by a race with an earlier access.
+    fn fail_by_race(&mut self, address: usize, how: AccessInfo, other: AccessMark) {
         let mut failure = self.race(address, how, other);
-        if uses {
+        if how.uses || other.uses {
             failure.message = failure.message.replace("read atomically", "used");
         }
         self.meets(Some(ProcessId(other.thread)));
@@ -320,8 +346,8 @@ impl World {
     /// is in a loop that changes nothing, it waits for another thread to change a value that the
     /// loop reads. The search then restarts, and the reads of this loop are steps.
     #[cold]
-    fn look_for_loop(&mut self, place: (usize, usize), pc: usize, (sp, registers): (usize, usize)) {
-        if self.spins(pc, sp, registers) {
+    fn look_for_loop(&mut self, place: (usize, usize), pc: usize, stack: (usize, usize)) {
+        if self.spins(pc, place, stack) {
             if self.searching {
                 self.learn_loop();
             }
@@ -468,11 +494,13 @@ pub(crate) extern "C" fn plain(
 
 /// Handles a plain access that is a step.
 fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usize, usize)) {
-    if size > 8 {
-        refuse(
-            "a racing access to more than eight bytes at once".to_owned(),
-            pc,
-        );
+    if size > 8 || (address & 7) + size > 8 {
+        let what = if size > 8 {
+            "a racing access to more than eight bytes at once"
+        } else {
+            "a racing access across a boundary of eight bytes"
+        };
+        refuse(what.to_owned(), pc);
     }
     let world = world();
     let cell = world.place(address, size);
@@ -482,7 +510,7 @@ fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usiz
         ("read", AccessKind::Read)
     };
     let pending = Pending::new(verb, address, pc).on(kind, cell);
-    let spins = !writes && world.spins(pc, stack.0, stack.1);
+    let spins = !writes && world.spins(pc, (address, size), stack);
     announce(if spins {
         pending.until(WaitCondition::Change)
     } else {

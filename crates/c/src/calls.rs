@@ -48,7 +48,7 @@ numbered! {
         Malloc, Free, Size, Print, Exit,
         AtomicBegin, AtomicEnd, Choose, Nondet,
         AtExit, AtThreadEnd, LastFunction, TakeLast, LastThread,
-        Now, Later, FutexWait, FutexTimedwait, FutexWake,
+        Now, Later, FutexWait, FutexTimedwait, FutexWake, Throws,
     }
 }
 

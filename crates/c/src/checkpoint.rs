@@ -144,6 +144,7 @@ impl Thread {
             lowest,
             top,
             started,
+            thrown,
             stamp,
         } = other;
         (self.life, self.pending, self.yielder) = (*life, *pending, *yielder);
@@ -161,7 +162,7 @@ impl Thread {
         self.spin.become_like(spin);
         (self.access, self.writing, self.idle) = (*access, *writing, *idle);
         (self.lowest, self.top, self.started) = (*lowest, *top, *started);
-        self.stamp = *stamp;
+        (self.thrown, self.stamp) = (*thrown, *stamp);
     }
 
     /// Whether another thread has the same state, apart from the content of its memory.

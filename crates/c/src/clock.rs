@@ -3,10 +3,16 @@
 //! A data race is a pair of accesses to the same memory, at least one of them a write and at least
 //! one not atomic, that no *synchronisation* orders. Vector clocks find races (Flanagan and Freund,
 //! "FastTrack", PLDI 2009). Memory is divided into *granules* of eight bytes. Unlike in the paper,
-//! all last accesses to a granule are kept, each with the bytes that it touches. Plain accesses are
-//! not steps, so explorers do not try both orders of two of them. This is enough: every explored
-//! execution checks its plain accesses, and if none races, synchronisation orders them, and
-//! explorers try all orders of synchronisation.
+//! the last accesses of every thread to a granule are kept, each with the bytes that it touches.
+//! Plain accesses are not steps, so explorers do not try both orders of two of them. This is
+//! enough: every explored execution checks its plain accesses, and if none races, synchronisation
+//! orders them, and explorers try all orders of synchronisation.
+//!
+//! An access may race with accesses of several threads. A failure names the one of the least
+//! thread, and of its accesses the last. So the failure depends on the steps of that thread and on
+//! the past of the current one, but not on other steps that happened to come earlier: a run of
+//! these steps alone shows the same failure. For this reason only a later access of the *same*
+//! thread replaces an access.
 //!
 //! Memory orders have their C11 meaning: a relaxed store publishes nothing without a fence, and an
 //! update continues a release sequence.
@@ -77,11 +83,24 @@ pub(crate) struct AccessMark {
 }
 
 impl AccessMark {
-    /// Whether another access has the same thread, bytes and effect.
+    /// Whether this access replaces an earlier one of the same thread: whatever races with the
+    /// earlier one then also races with this one, in the same way.
     #[inline]
-    fn is_like(&self, other: &Self) -> bool {
-        let how = |mark: &Self| (mark.writes, mark.atomic, mark.frees, mark.uses);
-        self.thread == other.thread && self.mask == other.mask && how(self) == how(other)
+    fn replaces(&self, earlier: &Self) -> bool {
+        earlier.mask & !self.mask == 0
+            && (self.writes || !earlier.writes)
+            && (!self.atomic || earlier.atomic)
+            && (self.frees, self.uses) == (earlier.frees, earlier.uses)
+    }
+
+    /// Whether this access races with an earlier one of another thread. `now` is the clock of its
+    /// thread.
+    #[inline]
+    fn races(&self, earlier: &Self, now: &Clock) -> bool {
+        self.mask & earlier.mask != 0
+            && (self.writes || earlier.writes)
+            && !(self.atomic && earlier.atomic)
+            && earlier.time > now.get(earlier.thread as usize).copied().unwrap_or(0)
     }
 }
 
@@ -113,31 +132,10 @@ pub(crate) enum SyncKind {
 #[derive(Default)]
 struct Granule {
     epoch: u64,
+    /// The accesses that no later access of their thread replaces, in order.
     marks: Vec<AccessMark>,
-    /// Whether all recorded accesses are atomic, so that they do not race with each other.
-    atomic: bool,
-    /// The threads of the recorded accesses, as a bit set; two threads may share a bit.
-    threads: u64,
     /// Stamp, as for a clock.
     stamp: u64,
-}
-
-impl Granule {
-    fn become_like(&mut self, saved: &SavedGranule) {
-        self.stamp = saved.stamp;
-        (self.atomic, self.threads) = (true, 0);
-        self.marks.clear();
-        for &mark in &saved.marks {
-            self.add(mark);
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, mark: AccessMark) {
-        self.atomic &= mark.atomic;
-        self.threads |= 1 << (mark.thread % 64);
-        self.marks.push(mark);
-    }
 }
 
 /// All clocks of an execution.
@@ -177,12 +175,18 @@ impl Granules {
         };
         let granule = &mut self.all[number as usize];
         if granule.epoch != epoch {
-            (granule.epoch, granule.atomic, granule.threads) = (epoch, true, 0);
+            granule.epoch = epoch;
             granule.marks.clear();
             self.used.push(number);
         }
         granule.stamp = stamp;
         granule
+    }
+
+    /// Returns the recorded accesses to a granule that this execution has accessed.
+    fn known(&self, at: usize) -> &[AccessMark] {
+        let number = self.numbers.get(&at);
+        number.map_or(&[], |&number| &self.all[number as usize].marks)
     }
 
     #[cold]
@@ -196,8 +200,6 @@ impl Granules {
 
 /// Maximum number of granules kept between executions.
 const MOST_GRANULES: usize = 1 << 18;
-/// If a granule has more recorded accesses than this, those that are no longer needed are removed.
-const FEW_MARKS: usize = 8;
 
 /// A snapshot of all clocks of an execution.
 #[derive(Default)]
@@ -354,7 +356,8 @@ impl Clocks {
             let into = &mut self.granules.all[from.number as usize];
             into.epoch = self.epoch;
             if into.stamp != from.stamp {
-                into.become_like(from);
+                into.stamp = from.stamp;
+                copy(&mut into.marks, &from.marks);
             }
         }
     }
@@ -523,8 +526,7 @@ impl Clocks {
         }
     }
 
-    /// Records an access of a thread. Returns an earlier access that it races with, if there is
-    /// one.
+    /// Records an access of a thread. Returns whether it races with an earlier one.
     #[inline]
     pub fn access(
         &mut self,
@@ -532,13 +534,13 @@ impl Clocks {
         address: usize,
         size: usize,
         how: AccessInfo,
-    ) -> Option<AccessMark> {
-        let (granule, within) = (address >> 3, address & 7);
+    ) -> bool {
+        let within = address & 7;
         if size.wrapping_sub(1) > 7 - within {
             return self.access_several(thread, address, size, how);
         }
         let mask = (((1u16 << size) - 1) << within) as u8;
-        self.touch(thread, granule, mask, how)
+        self.touch(thread, address >> 3, mask, how)
     }
 
     /// Records an access to any number of granules.
@@ -549,28 +551,36 @@ impl Clocks {
         address: usize,
         size: usize,
         how: AccessInfo,
-    ) -> Option<AccessMark> {
-        let (mut at, end) = (address, address.saturating_add(size));
-        let mut race = None;
-        while at < end {
-            let next = ((at | 7) + 1).min(end);
-            let mask = (((1u16 << (next - at)) - 1) << (at & 7)) as u8;
-            race = race.or(self.touch(thread, at >> 3, mask, how));
-            at = next;
-        }
+    ) -> bool {
+        let touched = granules(address, size).map(|(granule, mask)| {
+            // All of them are recorded, also after a race.
+            self.touch(thread, granule, mask, how)
+        });
+        touched.fold(false, |race, new| race | new)
+    }
+
+    #[inline]
+    fn touch(&mut self, thread: ProcessId, granule: usize, mask: u8, how: AccessInfo) -> bool {
+        let new = self.mark(thread, mask, how);
+        self.stamps += 1;
+        let granule = self.granules.of(granule, self.epoch, self.stamps);
+        let now = &self.threads[thread.index()].now;
+        let mut race = false;
+        granule.marks.retain(|mark| {
+            if mark.thread == new.thread {
+                return !new.replaces(mark);
+            }
+            race = race || new.races(mark, now);
+            true
+        });
+        granule.marks.push(new);
         race
     }
 
     #[inline]
-    fn touch(
-        &mut self,
-        thread: ProcessId,
-        granule: usize,
-        mask: u8,
-        how: AccessInfo,
-    ) -> Option<AccessMark> {
+    fn mark(&self, thread: ProcessId, mask: u8, how: AccessInfo) -> AccessMark {
         let time = self.threads[thread.index()].now.get(thread.index());
-        let new = AccessMark {
+        AccessMark {
             thread: thread.0,
             time: time.copied().unwrap_or(0),
             mask,
@@ -580,54 +590,37 @@ impl Clocks {
             uses: how.uses,
             pc: how.pc,
             before: self.made.len() as u32,
-        };
-        self.stamps += 1;
-        let granule = self.granules.of(granule, self.epoch, self.stamps);
-        // The usual cases: no other thread has accessed the granule, or all accesses are atomic, so
-        // there is no race. An earlier access of this thread that is like this one is replaced.
-        let mine = 1 << (thread.0 % 64);
-        if granule.threads & mine == 0 && (granule.atomic && how.atomic || granule.threads == 0) {
-            granule.add(new);
-            return None;
         }
-        let few = granule.marks.len() < FEW_MARKS;
-        let mut marks = granule.marks.iter();
-        if granule.atomic && how.atomic || few && marks.all(|mark| mark.thread == thread.0) {
-            match granule.marks.iter_mut().find(|mark| mark.is_like(&new)) {
-                Some(known) => *known = new,
-                None => granule.add(new),
-            }
-            return None;
-        }
+    }
+
+    /// Returns the earlier accesses that the last access of a thread, which was this one, races
+    /// with; of each granule in the order in which they were made.
+    pub fn racing(
+        &self,
+        thread: ProcessId,
+        (address, size): (usize, usize),
+        how: AccessInfo,
+    ) -> Vec<AccessMark> {
         let now = &self.threads[thread.index()].now;
-        compare(granule, now, new)
+        let of_granule = |(granule, mask)| {
+            let new = self.mark(thread, mask, how);
+            let marks = self.granules.known(granule);
+            let others = marks.iter().filter(move |mark| mark.thread != new.thread);
+            others.filter(move |mark| new.races(mark, now)).copied()
+        };
+        granules(address, size).flat_map(of_granule).collect()
     }
 }
 
-/// Records an access to a granule that other threads have accessed. Returns an access that it races
-/// with, if there is one.
-#[inline(never)]
-fn compare(granule: &mut Granule, now: &Clock, new: AccessMark) -> Option<AccessMark> {
-    let before = |mark: &AccessMark| {
-        mark.thread == new.thread
-            || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
-    };
-    let conflicts = |mark: &AccessMark| {
-        mark.mask & new.mask != 0
-            && (mark.writes || new.writes)
-            && !(mark.atomic && new.atomic)
-            && !before(mark)
-    };
-    let race = granule.marks.iter().copied().find(conflicts);
-    // An earlier access that happens before this one and is not stronger is no longer needed.
-    granule.marks.retain(|mark| {
-        let covered = mark.mask & !new.mask == 0
-            && (new.writes || !mark.writes)
-            && (!new.atomic || mark.atomic);
-        !(covered && before(mark))
-    });
-    granule.add(new);
-    race
+/// Returns the granules of an access, each with the bytes of it that are accessed.
+fn granules(address: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
+    let (mut at, end) = (address, address.saturating_add(size));
+    std::iter::from_fn(move || {
+        let start = at;
+        at = ((at | 7) + 1).min(end);
+        let mask = ((1u16 << (at.wrapping_sub(start) & 15)) - 1) << (start & 7);
+        (start < end).then_some((start >> 3, mask as u8))
+    })
 }
 
 #[cfg(test)]
@@ -642,7 +635,7 @@ mod tests {
             writes: true,
             ..AccessInfo::default()
         };
-        clocks.access(thread, address, 4, how).is_some()
+        clocks.access(thread, address, 4, how)
     }
 
     fn forked() -> Clocks {
@@ -685,7 +678,7 @@ mod tests {
         };
         for thread in [MAIN, CHILD] {
             clocks.atomic_read(thread, 0, 4);
-            assert!(clocks.access(thread, 64, 4, atomic).is_none());
+            assert!(!clocks.access(thread, 64, 4, atomic));
             clocks.atomic_write(thread, 0, true, 4);
         }
         let frees = AccessInfo {
@@ -693,7 +686,7 @@ mod tests {
             frees: true,
             ..AccessInfo::default()
         };
-        assert!(clocks.access(CHILD, 64, 8, frees).is_none());
+        assert!(!clocks.access(CHILD, 64, 8, frees));
     }
 
     #[test]
@@ -730,25 +723,26 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_share_a_bit_are_apart() {
-        let atomic = AccessInfo {
-            atomic: true,
+    fn the_accesses_of_each_thread_are_kept() {
+        let [one, two, three] = [1, 2, 3].map(ProcessId);
+        let mut clocks = forked();
+        clocks.order(MAIN, two);
+        clocks.order(MAIN, three);
+        assert!(!write(&mut clocks, one, 64));
+        clocks.unlock(one, 0);
+        clocks.lock(two, 0);
+        // This write is ordered after the first one, which is kept nevertheless.
+        assert!(!write(&mut clocks, two, 64));
+        assert!(!write(&mut clocks, two, 64));
+        let how = AccessInfo {
+            writes: true,
             ..AccessInfo::default()
         };
-        let (one, other) = (ProcessId(1), ProcessId(65));
-        for first in [one, other] {
-            let mut clocks = forked();
-            clocks.order(MAIN, other);
-            for thread in [first, one, other] {
-                assert!(clocks.access(thread, 64, 4, atomic).is_none());
-            }
-            let how = AccessInfo {
-                writes: true,
-                ..AccessInfo::default()
-            };
-            // Each access races with the read of the other thread, whatever its own read is.
-            let race = clocks.access(first, 64, 4, how).expect("a race");
-            assert_ne!(race.thread, first.0);
-        }
+        assert!(write(&mut clocks, three, 64));
+        let racing = clocks.racing(three, (64, 4), how);
+        let threads: Vec<u32> = racing.iter().map(|mark| mark.thread).collect();
+        assert_eq!(threads, [one.0, two.0]);
+        assert!(clocks.racing(three, (68, 4), how).is_empty());
+        assert_eq!(clocks.racing(three, (60, 20), how).len(), 2);
     }
 }

@@ -1,6 +1,11 @@
 //! Limits for the process that runs a program. This is not a sandbox: the program has the rights of
 //! the user.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::Child;
+
 /// Maximum size of the address space; the memory that threads use is a part of it.
 const MOST_ADDRESSES: u64 = 1 << 40;
 /// Maximum number of open files.
@@ -43,20 +48,27 @@ pub fn keep_files() {
     }
 }
 
+/// Lets the process that a command starts lead a group of its own, to which the processes belong
+/// that it starts.
+pub fn lead_group(command: &mut Command) {
+    command.process_group(0);
+}
+
 /// Asks a child process to end and to report its results. The caller must not have waited for the
 /// end of the child yet: after that, the system may give its process number to another process.
-pub fn interrupt_process(id: u32) {
-    send(id, libc::SIGINT);
+pub fn interrupt_process(child: Child) {
+    send(child, libc::SIGINT);
 }
 
 /// Kills a child process. The caller must not have waited for its end yet.
-pub fn kill_process(id: u32) {
-    send(id, libc::SIGKILL);
+pub fn kill_process(child: Child) {
+    send(child, libc::SIGKILL);
 }
 
-fn send(id: u32, signal: i32) {
-    // SAFETY: sends a signal to one process.
-    if let Some(id) = i32::try_from(id).ok().filter(|&id| id > 0) {
-        unsafe { libc::kill(id, signal) };
+fn send(child: Child, signal: i32) {
+    if let Some(id) = i32::try_from(child.id).ok().filter(|&id| id > 1) {
+        let to = if child.leads { -id } else { id };
+        // SAFETY: sends a signal to a process or a group that this process has started.
+        unsafe { libc::kill(to, signal) };
     }
 }

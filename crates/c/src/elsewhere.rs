@@ -6,7 +6,7 @@ use mazurka_core::{
     Semantics, Status, StepError, Wait,
 };
 
-use crate::{LoadError, SearchStop, Settings};
+use crate::{Child, LoadError, SearchStop, Settings};
 
 /// Returns the error that this system cannot explore C programs.
 pub fn load(_path: &str, _file: &[u8], _settings: Settings) -> Result<(), LoadError> {
@@ -50,10 +50,13 @@ pub fn on_refusal_before_main(_tell: fn(&str)) {}
 pub fn interrupt() {}
 
 /// Does nothing: there is no process to interrupt.
-pub fn interrupt_process(_id: u32) {}
+pub fn interrupt_process(_child: Child) {}
 
 /// Does nothing: there is no process to kill.
-pub fn kill_process(_id: u32) {}
+pub fn kill_process(_child: Child) {}
+
+/// Has no effect.
+pub fn lead_group(_command: &mut std::process::Command) {}
 
 /// A program in one of its executions. It has no values on this system.
 #[derive(Debug)]

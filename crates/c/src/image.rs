@@ -26,6 +26,8 @@ pub(crate) struct Image {
     /// Whether the program puts code on stacks, as nested functions of GNU C do.
     pub code_on_stacks: bool,
     pub main: Main,
+    /// The function of the shim that calls the function of a thread with its arguments.
+    pub bottom: extern "C" fn(usize, usize, usize, usize) -> usize,
     /// Functions of the shim that run at the end of a thread, and at the end of the program.
     pub thread_ends: extern "C" fn(),
     pub program_ends: extern "C" fn(),
@@ -148,6 +150,9 @@ impl Image {
         extern "C" fn nothing(_: i32, _: *const *const u8, _: *const *const u8) -> i32 {
             0
         }
+        extern "C" fn no_thread(_: usize, _: usize, _: usize, _: usize) -> usize {
+            0
+        }
         Self {
             base: 0,
             symbols: Symbols::default(),
@@ -156,6 +161,7 @@ impl Image {
             tls_content: Vec::new(),
             code_on_stacks: false,
             main: nothing,
+            bottom: no_thread,
             thread_ends: nothing_at_the_end,
             program_ends: nothing_at_the_end,
             destructors: Vec::new(),
@@ -220,14 +226,18 @@ impl Image {
             let segments = segments.collect();
             let of_shim = |name: &str| {
                 let at = symbols.address(name).ok_or(LoadError::NoObject)?;
-                let at = base + at as usize;
-                Ok(std::mem::transmute::<usize, extern "C" fn()>(at))
+                Ok::<usize, LoadError>(base + at as usize)
             };
+            let end = |at: usize| std::mem::transmute::<usize, extern "C" fn()>(at);
             Ok(Self {
                 code_on_stacks: wanted.code_on_stacks,
                 main: std::mem::transmute::<*mut libc::c_void, Main>(main),
-                thread_ends: of_shim("mazurka_thread_ends")?,
-                program_ends: of_shim("mazurka_program_ends")?,
+                bottom: std::mem::transmute::<
+                    usize,
+                    extern "C" fn(usize, usize, usize, usize) -> usize,
+                >(of_shim("mazurka_bottom")?),
+                thread_ends: end(of_shim("mazurka_thread_ends")?),
+                program_ends: end(of_shim("mazurka_program_ends")?),
                 destructors,
                 tls_content: copy(tls, tls_size),
                 tls,

@@ -101,11 +101,12 @@ mod world;
 
 pub use calls::shim_source;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use confine::{confine, interrupt_process, keep_files, kill_process};
+pub use confine::{confine, interrupt_process, keep_files, kill_process, lead_group};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{
     Machine, TRAIL_SIZE, confine, interrupt, interrupt_process, keep_files, keep_trail,
-    kill_process, left_behind, load, must_agree, on_refusal_before_main, outside, set_deadline,
+    kill_process, lead_group, left_behind, load, must_agree, on_refusal_before_main, outside,
+    set_deadline,
 };
 pub use inputs::wrong_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -169,6 +170,23 @@ pub const REFUSED_FLAGS: [&str; 3] = ["tsan", "-fsanitize-blacklist", "-fsanitiz
 /// A function that each instrumented object calls.
 pub const INSTRUMENTED: &str = "__tsan_init";
 
+/// Flags for linking programs, and further ones for programs in C++.
+pub const LINK_FLAGS: [&str; 4] = [
+    "-shared",
+    "-Wl,-Bsymbolic",
+    "-Wl,-z,now",
+    "-Wl,--gc-sections",
+];
+/// See [`LINK_FLAGS`].
+pub const CXX_LINK_FLAGS: [&str; 6] = [
+    "-static-libstdc++",
+    "-static-libgcc",
+    "-Wl,--wrap=__cxa_throw",
+    "-Wl,--wrap=__cxa_rethrow",
+    "-Wl,--wrap=__cxa_begin_catch",
+    "-Wl,--wrap=_ZSt9terminatev",
+];
+
 /// Flags that only some compilers support. Without the second, clang removes a read before a write
 /// to the same place; without the third, gcc removes blocks that are allocated and not used.
 pub const OPTIONAL_FLAGS: [&[&str]; 3] = [
@@ -183,6 +201,15 @@ pub const RUNS_HERE: bool = cfg!(all(
     target_arch = "x86_64",
     not(target_feature = "crt-static")
 ));
+
+/// A process that this process has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// Its number.
+    pub id: u32,
+    /// Whether signals go to all processes of its group, which it leads ([`lead_group`]).
+    pub leads: bool,
+}
 
 /// Why a search stops early.
 #[derive(Clone, Debug, PartialEq, Eq)]

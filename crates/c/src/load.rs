@@ -102,9 +102,12 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let has_ends = has_ends || !world.initial_at_exit.is_empty();
     (world.has_ends, world.deletes_keys) = (has_ends, deletes_keys);
     world.last_thread_ends = has_ends && leaves_main;
-    let allocating = world.image.symbols.function("__cxa_allocate_exception");
-    let base = world.image.base;
-    world.exceptions = base + allocating.start as usize..base + allocating.end as usize;
+    let code = |name: &str| {
+        let (at, base) = (world.image.symbols.function(name), world.image.base);
+        base + at.start as usize..base + at.end as usize
+    };
+    world.exceptions = code("__cxa_allocate_exception");
+    world.unwinder = code("uw_init_context_1");
     world.in_model = true;
     // `qsort` calls the program back and may own memory, which it frees at its end. So it cannot be
     // resumed twice from the same state.

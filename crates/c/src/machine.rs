@@ -296,6 +296,7 @@ impl Thread {
             lowest: usize::MAX,
             top: 0,
             started: 0,
+            thrown: None,
             stamp: 0,
         }
     }
@@ -455,14 +456,14 @@ pub(crate) fn start(process: ProcessId) {
     thread.at_end.clear();
     (thread.now, thread.reads_clock) = (0, false);
     thread.spin.progress();
-    (thread.writing, thread.idle) = (None, 0);
+    (thread.writing, thread.idle, thread.thrown) = (None, 0, None);
     thread.weak_state.reset();
     thread.tls.clone_from(&world.image.tls_content);
     if let Some((routine, detached, pc)) = asked {
         (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
     }
     let routine = asked.map(|(routine, ..)| routine);
-    let main = world.image.main;
+    let (main, bottom) = (world.image.main, world.image.bottom);
     let (thread_ends, program_ends) = (world.image.thread_ends, world.image.program_ends);
     let coroutine = Coroutine::with_stack(thread.region.stack(), move |yielder, ()| {
         let top = 0u8;
@@ -475,21 +476,26 @@ pub(crate) fn start(process: ProcessId) {
         }
         let result = match routine {
             Some((function, argument)) => {
-                let result = function(argument);
+                let result = bottom(function as *const () as usize, argument, 0, 0);
                 if self::world().me().has_ends() || self::world().last_thread_ends {
-                    thread_ends();
+                    bottom(thread_ends as *const () as usize, 0, 0, 0);
                 }
                 result
             }
             None => {
-                let returns = main as usize + 1;
+                let main = main as *const () as usize;
                 let arguments = [c"program".as_ptr().cast::<u8>(), std::ptr::null()];
                 let nothing = [std::ptr::null::<u8>()];
-                let code = main(1, arguments.as_ptr(), nothing.as_ptr());
-                program_ends();
-                exit(code.into(), "return", returns);
+                let code = bottom(
+                    main,
+                    1,
+                    arguments.as_ptr() as usize,
+                    nothing.as_ptr() as usize,
+                );
+                bottom(program_ends as *const () as usize, 0, 0, 0);
+                exit((code as i32).into(), "return", main + 1);
                 if self::world().learned.joins_main {
-                    weak::never_ends(returns);
+                    weak::never_ends(main + 1);
                 }
                 0
             }

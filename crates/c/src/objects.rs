@@ -53,12 +53,35 @@ pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) 
         ),
         Some(Halt::Assume) => fail(MishapKind::Discarded, "a false assumption".to_owned(), pc),
         Some(Halt::Refused) => refuse(words, pc),
-        _ => fail(
-            MishapKind::Failure,
-            format!("the program aborts: {words}"),
-            pc,
-        ),
+        _ => {
+            let (words, pc) = why_it_aborts(&words, pc);
+            fail(MishapKind::Failure, words, pc)
+        }
     }
+}
+
+/// Returns why the current thread aborts, and where: for code of the C++ library, that is the place
+/// in the source where it was called to.
+fn why_it_aborts(words: &str, pc: usize) -> (String, usize) {
+    let thrown = world().me().thrown;
+    match thrown.filter(|_| !world().has_source(pc)) {
+        Some((thrown, why)) => (why.to_owned(), thrown),
+        None => (format!("the program aborts: {words}"), pc),
+    }
+}
+
+/// Notes why the C++ library may end the program: a handler has caught an exception (0), or a
+/// function throws one (1) or calls `std::terminate` (2). Calls within the library do not count.
+fn throws(what: i64, pc: usize) -> i64 {
+    let world = world();
+    if world.has_source(pc) {
+        world.me().thrown = match what {
+            0 => None,
+            1 => Some((pc, "throws an exception that is not caught")),
+            _ => Some((pc, "calls `std::terminate`")),
+        };
+    }
+    0
 }
 
 /// Starts a thread.
@@ -107,6 +130,10 @@ pub(crate) extern "C" fn ask(
     look_at_time();
     world().reaches(registers);
     world().called_at = pc;
+    if let (true, Ask::OnceEnter | Ask::OnceLeave) = (world().unwinder.contains(&pc), what) {
+        // The unwinder fills a table of constants, which is no step of the program.
+        return before_main(what, one, other, pc);
+    }
     if world().weak.on
         && let Some(done) = weak::ask(what, one, other, pc)
     {
@@ -116,7 +143,7 @@ pub(crate) extern "C" fn ask(
     match what {
         Ask::Malloc | Ask::Free | Ask::Size | Ask::Print => {}
         Ask::AtomicBegin | Ask::AtomicEnd | Ask::Now | Ask::Later => {}
-        Ask::Self_ | Ask::KeyGet => {}
+        Ask::Self_ | Ask::KeyGet | Ask::Throws => {}
         _ => world().me().spin.progress(),
     }
     match what {
@@ -208,6 +235,7 @@ pub(crate) extern "C" fn ask(
         Ask::LastThread => is_last_thread(pc),
         Ask::LastFunction => last_function(one, pc),
         Ask::TakeLast => take_last(one),
+        Ask::Throws => throws(one, pc),
     }
 }
 
@@ -244,6 +272,7 @@ fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
         Ask::RwRead | Ask::RwWrite | Ask::RwTryread | Ask::RwTrywrite | Ask::RwUnlock => 0,
         Ask::CondSignal | Ask::CondBroadcast | Ask::FutexWake | Ask::OnceAbort => 0,
         Ask::AtomicBegin | Ask::AtomicEnd | Ask::Now | Ask::Later | Ask::KeyGet => 0,
+        Ask::Throws => 0,
         Ask::Self_ => 1,
         Ask::Nondet => refuse_before_main("asks for a value (`__VERIFIER_nondet_…`)"),
         Ask::Exit => refuse_before_main("calls `exit`"),
@@ -687,7 +716,7 @@ fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
     let Some(cell) = world.sections else {
         return 0;
     };
-    let spins = world.spins(pc, sp, registers);
+    let spins = world.spins(pc, (0, 0), (sp, registers));
     let pending = Pending::new("atomic section", 0, pc).on(AccessKind::Write, cell);
     announce(if spins {
         pending.until(WaitCondition::Change)

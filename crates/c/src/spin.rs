@@ -11,6 +11,9 @@ use crate::clock::copy;
 #[derive(Default)]
 struct Visit {
     pc: usize,
+    /// The address and the size of what is accessed. A function of the C library may make several
+    /// accesses for one call.
+    place: (usize, usize),
     stack: Vec<u8>,
     /// Number of entries in `Spin::reads` before this visit.
     reads: usize,
@@ -54,7 +57,8 @@ impl Spin {
         }
         for (into, from) in self.visits.iter_mut().zip(&visits[..*count]) {
             if into.stamp != from.stamp {
-                (into.pc, into.reads, into.stamp) = (from.pc, from.reads, from.stamp);
+                (into.pc, into.place) = (from.pc, from.place);
+                (into.reads, into.stamp) = (from.reads, from.stamp);
                 copy(&mut into.stack, &from.stack);
             }
         }
@@ -76,16 +80,22 @@ impl Spin {
         self.reads.push((cell, version));
     }
 
-    /// Records that the thread is about to make an access with these registers and this stack.
+    /// Records that the thread is about to access a place with these registers and this stack.
     /// Returns whether it spins; if so, `waits_for` holds its reads since the last visit.
-    pub fn visit(&mut self, pc: usize, registers: &[u8], stack: &[u8]) -> bool {
+    pub fn visit(
+        &mut self,
+        pc: usize,
+        place: (usize, usize),
+        registers: &[u8],
+        stack: &[u8],
+    ) -> bool {
         if stack.len() > MOST_STACK {
             return false;
         }
         let known = self.visits[..self.count].iter();
         let known = known.rev().find(|visit| {
             let state = visit.stack.split_at_checked(registers.len());
-            visit.pc == pc && state == Some((registers, stack))
+            visit.pc == pc && visit.place == place && state == Some((registers, stack))
         });
         if let Some(visit) = known {
             self.waits_for.clear();
@@ -100,7 +110,7 @@ impl Spin {
         }
         self.stamps += 1;
         let visit = &mut self.visits[self.count];
-        (visit.pc, visit.stamp) = (pc, self.stamps);
+        (visit.pc, visit.place, visit.stamp) = (pc, place, self.stamps);
         visit.stack.clear();
         visit.stack.extend_from_slice(registers);
         visit.stack.extend_from_slice(stack);
@@ -117,28 +127,29 @@ mod tests {
     #[test]
     fn a_loop_is_a_second_visit_in_the_same_state() {
         let mut spin = Spin::default();
-        assert!(!spin.visit(1, b"r", b"abc"));
+        assert!(!spin.visit(1, (64, 4), b"r", b"abc"));
         spin.read(7, 0);
-        assert!(!spin.visit(1, b"r", b"abd"));
+        assert!(!spin.visit(1, (64, 4), b"r", b"abd"));
         spin.read(8, 2);
-        assert!(spin.visit(1, b"r", b"abc"));
+        assert!(spin.visit(1, (64, 4), b"r", b"abc"));
         assert_eq!(spin.waits_for, [(7, 0), (8, 2)]);
-        assert!(spin.visit(1, b"r", b"abd"));
+        assert!(spin.visit(1, (64, 4), b"r", b"abd"));
         assert_eq!(spin.waits_for, [(8, 2)]);
+        assert!(!spin.visit(1, (64, 8), b"r", b"abc"), "another access");
         spin.progress();
-        assert!(!spin.visit(1, b"r", b"abc"));
+        assert!(!spin.visit(1, (64, 4), b"r", b"abc"));
     }
 
     #[test]
     fn what_was_visited_is_again_what_it_was() {
         let (mut spin, mut saved) = (Spin::default(), Spin::default());
-        assert!(!spin.visit(1, b"r", b"abc"));
+        assert!(!spin.visit(1, (64, 4), b"r", b"abc"));
         spin.read(7, 0);
         saved.become_like(&spin);
         spin.progress();
-        assert!(!spin.visit(1, b"r", b"xyz"));
+        assert!(!spin.visit(1, (64, 4), b"r", b"xyz"));
         spin.become_like(&saved);
-        assert!(spin.visit(1, b"r", b"abc"));
-        assert!(!spin.visit(1, b"r", b"xyz"));
+        assert!(spin.visit(1, (64, 4), b"r", b"abc"));
+        assert!(!spin.visit(1, (64, 4), b"r", b"xyz"));
     }
 }

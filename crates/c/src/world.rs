@@ -166,6 +166,9 @@ pub(crate) struct Thread {
     pub top: usize,
     /// Address of the code that has started it.
     pub started: usize,
+    /// Why the C++ library may end the program in this thread: the address of the last `throw` that
+    /// no handler has caught, or of the call of `std::terminate`, and words for it.
+    pub thrown: Option<(usize, &'static str)>,
     /// Changes whenever this thread changes; no two states have the same stamp.
     pub stamp: u64,
 }
@@ -332,6 +335,8 @@ pub(crate) struct World {
     pub last_thread_ends: bool,
     /// The addresses of the code of the C++ library that allocates exceptions.
     pub exceptions: std::ops::Range<usize>,
+    /// The addresses of the code of the unwinder that calls `pthread_once`, to fill a table.
+    pub unwinder: std::ops::Range<usize>,
     /// The heap of the first thread after loading: its used size and number of blocks, and its
     /// content.
     pub initial_heap: ((usize, usize), Vec<u8>),
@@ -421,6 +426,7 @@ impl World {
             has_ends: false,
             last_thread_ends: false,
             exceptions: 0..0,
+            unwinder: 0..0,
             initial_heap: ((0, 0), Vec::new()),
             in_model: false,
             errno: usize::MAX / 2,
@@ -652,10 +658,16 @@ impl World {
     /// Returns the place in the source for an address of the code. For code without a source, this
     /// is the address of the program's last call of the runtime.
     pub fn place_in_source(&self, pc: usize) -> usize {
-        match self.image.symbols.line(self.address_of(pc)) {
-            None if self.called_at != 0 => self.called_at,
-            _ => pc,
+        if self.called_at != 0 && !self.has_source(pc) {
+            self.called_at
+        } else {
+            pc
         }
+    }
+
+    /// Whether a place of the code is in a source file that the compiler has seen.
+    pub fn has_source(&self, pc: usize) -> bool {
+        self.image.symbols.line(self.address_of(pc)).is_some()
     }
 
     /// Returns the address of a call in the object, from its return address.
@@ -696,16 +708,13 @@ impl World {
         }
     }
 
-    /// Records an access for race detection. Returns an earlier access that it races with.
-    #[inline]
-    pub fn note_access(
-        &mut self,
-        address: usize,
-        size: usize,
-        how: AccessInfo,
-    ) -> Option<AccessMark> {
-        let current = self.current;
-        self.clocks.access(current, address, size, how)
+    /// Returns the accesses that the last access of the current thread races with. The first is the
+    /// one to name (clock.rs): the last access of the least thread.
+    pub fn racing(&self, place: (usize, usize), how: AccessInfo) -> Vec<AccessMark> {
+        let mut all = self.clocks.racing(self.current, place, how);
+        all.reverse();
+        all.sort_by_key(|mark| self.table.path(ProcessId(mark.thread)));
+        all
     }
 }
 

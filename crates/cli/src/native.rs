@@ -348,7 +348,7 @@ impl NativeArgs {
     fn elsewhere(&self, names: &[&str]) -> Result<Exit, Refusal> {
         let folder = Folder::new()?;
         let worker = Workers::expected();
-        let object = self.compile(names, &folder.0);
+        let object = self.compile(names, &folder.0, &worker);
         if interrupted() {
             output::complain("inconclusive: interrupted before the program was compiled");
             return Ok(Exit::Inconclusive);
@@ -377,16 +377,9 @@ impl NativeArgs {
         let made = made.and_then(|file| file.set_len(native::TRAIL_SIZE as u64));
         made.map_err(|error| format!("`{}`: {error}", trail.display()))?;
         native::keep_files();
-        let child = Command::new(tool)
-            .stdin(Stdio::null())
-            .args(given)
-            .env_clear()
-            .envs(kept)
-            .spawn();
-        let status = child.and_then(|mut child| {
-            worker.starts(child.id());
-            child.wait()
-        });
+        let mut command = Command::new(tool);
+        command.stdin(Stdio::null()).args(given);
+        let status = worker.status(command.env_clear().envs(kept));
         drop(worker);
         let status = status.map_err(|error| format!("cannot start again: {error}"))?;
         match status.code() {

@@ -1,11 +1,14 @@
 //! Watches a search: shows its progress, and stops it on Ctrl-C or at the memory limit. A separate
 //! thread, the *guard*, ends the whole program if the search does not stop.
 
+use std::io;
 use std::ops::ControlFlow;
+use std::process::{self, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use mazurka::native::Child;
 use mazurka::record::Record;
 use mazurka::search::Estimate;
 use mazurka::{Bound, Limits, Progress, Watch};
@@ -209,7 +212,7 @@ fn listen() {
 }
 
 /// The worker processes that exist.
-static WORKERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+static WORKERS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Processes that do the work of this process. Every Ctrl-C that this process gets is passed on to
 /// them.
@@ -240,18 +243,51 @@ impl Workers {
         Self(())
     }
 
-    /// Records that a worker has started.
-    pub(crate) fn starts(&self, id: u32) {
-        workers().push(id);
-        if interrupted() {
-            mazurka::native::interrupt_process(id);
-        }
+    /// Runs a command to its end, and returns its output.
+    pub(crate) fn output(&self, command: &mut Command) -> io::Result<Output> {
+        let child = quiet(command).spawn()?;
+        self.finish(child, false, process::Child::wait_with_output)
     }
 
-    /// Records that a worker has ended.
-    pub(crate) fn ended(&self, id: u32) {
-        workers().retain(|&other| other != id);
+    /// As `output`, for a command that starts further processes and does not end them at Ctrl-C.
+    /// After Ctrl-C, it is not started.
+    pub(crate) fn output_of_group(&self, command: &mut Command) -> io::Result<Output> {
+        if interrupted() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        mazurka::native::lead_group(command);
+        let child = quiet(command).spawn()?;
+        self.finish(child, true, process::Child::wait_with_output)
     }
+
+    /// Waits for a command, which shares the terminal with this process.
+    pub(crate) fn status(&self, command: &mut Command) -> io::Result<ExitStatus> {
+        let child = command.spawn()?;
+        self.finish(child, false, |mut child| child.wait())
+    }
+
+    fn finish<T>(
+        &self,
+        child: process::Child,
+        leads: bool,
+        wait: impl FnOnce(process::Child) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let id = child.id();
+        let worker = Child { id, leads };
+        workers().push(worker);
+        if interrupted() {
+            mazurka::native::interrupt_process(worker);
+        }
+        let done = wait(child);
+        workers().retain(|&other| other != worker);
+        done
+    }
+}
+
+/// Gives a command no input, and keeps its output.
+fn quiet(command: &mut Command) -> &mut Command {
+    let command = command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
 impl Drop for Workers {
@@ -260,13 +296,13 @@ impl Drop for Workers {
     }
 }
 
-fn workers() -> MutexGuard<'static, Vec<u32>> {
+fn workers() -> MutexGuard<'static, Vec<Child>> {
     WORKERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends a signal to each worker.
-fn forward(signal: fn(u32)) {
-    workers().iter().for_each(|&id| signal(id));
+fn forward(signal: fn(Child)) {
+    workers().iter().for_each(|&child| signal(child));
 }
 
 /// Starts the thread of the guard.

@@ -465,7 +465,7 @@ fn progress() {
 /// differ.
 fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
     let world = world();
-    if world.me().weak_state.round.open || !world.spins(pc, sp, registers) {
+    if world.me().weak_state.round.open || !world.spins(pc, (0, 0), (sp, registers)) {
         return;
     }
     let reads = std::mem::take(&mut world.me().spin.waits_for);

@@ -1,7 +1,7 @@
 //! The end of the process (by `exit` or a return from `main`) is a step. Only the first such step
 //! counts, and what other threads do after it is not observed.
 
-use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
+use crate::support::{Compiled, ExploreOptions, Findings, explore, has_compiler};
 
 const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
     #include <stdio.h>\n#include <unistd.h>\n#include <assert.h>\n\
@@ -142,4 +142,56 @@ fn failures_are_found_in_threads_that_are_cut_off() {
     let spins = "atomic_int x; void *f(void *p) { while (!x); return p; }\n\
                  int main(void) { START(a, f); return 0; }";
     results(spins, "code,output", 1);
+}
+
+/// An exception that no handler catches is told at its `throw`, and an end by the C++ library at
+/// the call. The unwinder makes no steps.
+#[test]
+fn an_exception_that_is_not_caught_is_told_at_its_throw() {
+    if !has_compiler() {
+        return;
+    }
+    let source = |body: &str| {
+        format!(
+            "#include <thread>\n#include <stdexcept>\n#line 1\nint zero;\nvoid bad(int n) {{\n\
+             if (n > 0) bad(n - 1);\nelse if (zero == 0)\n  throw std::runtime_error(\"boom\");\n\
+             }}\nvoid good() {{ try {{ throw 7; }} catch (int) {{}} }}\nint main() {{\n{body}\n}}\n"
+        )
+    };
+    let thrown = "throws an exception that is not caught @";
+    let told = [
+        ("bad(2);", "5"),
+        ("good(); std::thread t([] {\nthrow 7; });\nt.join();", "10"),
+        (
+            "try { bad(2); } catch (std::exception &e) {\nthrow; }",
+            "10",
+        ),
+        ("auto f = []() noexcept { bad(1); };\nf();", "5"),
+        ("good(); std::thread t([] {});", "calls `std::terminate` @"),
+        ("std::terminate();", "main: calls `std::terminate` @9"),
+        (
+            "good(); std::abort();",
+            "main: the program aborts: abort @9",
+        ),
+    ];
+    for (body, what) in told {
+        let found = explore("t.cpp", &source(body), ExploreOptions::default());
+        let words = match what.parse::<u32>() {
+            Ok(_) => format!("{thrown}{what}"),
+            Err(_) => what.to_owned(),
+        };
+        assert!(found.says(&words), "{body}: {found:?}");
+        assert_eq!(found.failures.len(), 1, "{body}: {found:?}");
+    }
+    // Exceptions of two threads do not depend on each other.
+    let both = "std::thread t(good), u(good); t.join(); u.join();";
+    for memory in [None, Some("rc11")] {
+        let how = ExploreOptions {
+            memory,
+            ..ExploreOptions::default()
+        };
+        let found = explore("t.cpp", &source(both), how);
+        assert!(found.is_right(), "{found:?}");
+        assert_eq!(found.executions, 1, "{found:?}");
+    }
 }

@@ -65,6 +65,50 @@ fn races_have_both_places() {
             "{one} {wide:?}"
         );
     }
+    for one in [
+        "bzero(s, 4);",
+        "n = strnlen(s, 4);",
+        "free(strndup(s, 4));",
+        "strncat(other, s, 4);",
+        "strncat(s, other, 4);",
+        "stpcpy(other, s);",
+        "n = memchr(s, 'c', 8) != 0;",
+        "n = strrchr(s, 'a') != 0;",
+        "n = strstr(s, \"c\") != 0;",
+        "n = strstr(other, s) != 0;",
+        "n = strspn(s, \"ab\");",
+        "n = strcspn(s, \"c\");",
+        "n = strpbrk(s, \"c\") != 0;",
+    ] {
+        let declared = "char s[8] = \"abc\", other[16] = \"xyz\"; int n;";
+        let text = two(declared, one, "s[2] = 'd';", "");
+        let here = text.says("data race on `s`") || text.says("data race on `s+2`");
+        assert!(here && text.says("in f (t.c:3)"), "{one} {text:?}");
+    }
+}
+
+/// The functions for texts do what those of the C library do.
+#[test]
+fn texts_are_as_in_the_library() {
+    if !has_compiler() {
+        return;
+    }
+    let right = found(
+        "int main(void) { char a[16] = \"abcab\", b[16] = \"x\";\n\
+         assert(strnlen(a, 3) == 3 && strnlen(a, 5) == 5 && strnlen(a, 9) == 5);\n\
+         char *d = strndup(a, 2), *e = strndup(a, 9); assert(!strcmp(d, \"ab\") && !strcmp(e, a));\n\
+         assert(strncat(b, a, 2) == b && !strcmp(b, \"xab\")); strncat(b, \"yz\", 9);\n\
+         assert(!strcmp(b, \"xabyz\")); assert(stpcpy(b, \"pq\") == b + 2 && !strcmp(b, \"pq\"));\n\
+         assert(memchr(a, 'c', 5) == a + 2 && !memchr(a, 'c', 2) && memchr(a, 0, 9) == a + 5);\n\
+         assert(strrchr(a, 'a') == a + 3 && !strrchr(a, 'z') && strrchr(a, 0) == a + 5);\n\
+         assert(strstr(a, \"ca\") == a + 2 && strstr(a, \"\") == a && !strstr(a, \"abd\"));\n\
+         assert(!strstr(\"\", \"a\") && strstr(a, \"abcab\") == a && !strstr(a, \"abcabc\"));\n\
+         assert(strspn(a, \"ab\") == 2 && strspn(a, \"\") == 0 && strspn(a, \"cba\") == 5);\n\
+         assert(strcspn(a, \"c\") == 2 && strcspn(a, \"\") == 5 && strcspn(a, \"a\") == 0);\n\
+         assert(strpbrk(a, \"cb\") == a + 1 && !strpbrk(a, \"z\")); bzero(a, 2);\n\
+         assert(!a[0] && !a[1] && a[2] == 'c'); free(d); free(e); return 0; }",
+    );
+    assert!(right.is_right(), "{right:?}");
 }
 
 /// The functions for wide characters do what those of the C library do.

@@ -20,6 +20,27 @@ fn beside(declarations: &str, g: &str, meanwhile: &str, end: &str) -> Findings {
     ))
 }
 
+/// The write of `h` races with the read and the write of `g`. Which of the two a failure names must
+/// not depend on `f`, which is not in the past of the failure: its read comes after the accesses of
+/// `g` and orders nothing. The last access of `g` is named.
+#[test]
+fn a_race_does_not_depend_on_other_threads() {
+    if !has_compiler() {
+        return;
+    }
+    let found = c("static pthread_mutex_t m; volatile int x; atomic_int a;
+        void *g(void *p) { pthread_mutex_lock(&m); x + 1; x = 2; pthread_mutex_unlock(&m); return p; }
+        void *f(void *p) { pthread_mutex_lock(&m); x + 1; pthread_mutex_unlock(&m); return p; }
+        void *h(void *p) { a = 1; x = 1; return p; }
+        int main(void) { pthread_t t[3]; pthread_create(t, 0, g, 0); pthread_create(t + 1, 0, f, 0);
+        pthread_create(t + 2, 0, h, 0); for (int i = 0; i < 3; i++) pthread_join(t[i], 0); return 0; }");
+    // `explore` asserts that the run of each failure shows the failure.
+    assert!(
+        found.says("written in g (t.c:11) and written in h (t.c:13)"),
+        "{found:?}"
+    );
+}
+
 /// Code that is not instrumented writes the expected value of a compare-exchange. The second round
 /// of the loop was once mistaken for a repetition of the first, and reported as a deadlock.
 #[test]

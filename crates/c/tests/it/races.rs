@@ -47,6 +47,54 @@ fn plain_variables_are_explored_like_atomics() {
     assert_eq!(counted.executions, 2);
 }
 
+/// Plain reads of a variable that another thread writes atomically are steps, whichever comes first
+/// in the first execution.
+#[test]
+fn plain_accesses_race_with_atomic_ones() {
+    if !has_compiler() {
+        return;
+    }
+    let (writes, reads) = ("__atomic_store_n(&x, 1, 5);", "r1 = x; r2 = x;");
+    for (one, other) in [(writes, reads), (reads, writes)] {
+        let found = two("int x, r1, r2;", one, other, "assert(r1 == r2);");
+        assert!(found.says("assertion `r1 == r2` failed"), "{found:?}");
+        assert_eq!(found.executions, 3, "{found:?}");
+    }
+}
+
+/// A call of the C library that makes two accesses is no loop.
+#[test]
+fn functions_of_the_library_race_by_steps() {
+    if !has_compiler() {
+        return;
+    }
+    let lengths = |assertion: &str| {
+        let declared = "#include <string.h>\n#line 2\nchar s[8] = \"abc\"; int n, k;";
+        let reads = "n = strlen(s); k = strlen(s);";
+        two(declared, "s[1] = 0; s[0] = 0;", reads, assertion)
+    };
+    for (n, k) in [(3, 3), (3, 1), (3, 0), (1, 1), (1, 0), (0, 0)] {
+        let found = lengths(&format!("assert(n != {n} || k != {k});"));
+        assert!(found.says("assertion"), "{n} {k}: {found:?}");
+        assert_eq!(found.deadlocks, 0, "{n} {k}: {found:?}");
+    }
+    let never = lengths("assert(n >= k && n != 2 && k != 2);");
+    assert!(never.is_right(), "{never:?}");
+    // `y` is 0 in the end only if both writes come between the two accesses of `memcpy`.
+    let declared = "#include <string.h>\nint x, y;";
+    let copied = two(
+        declared,
+        "x = 1; y = 2;",
+        "memcpy(&y, &x, 4);",
+        "assert(y != 0);",
+    );
+    assert!(copied.says("assertion"), "{copied:?}");
+    let across = "struct __attribute__((packed)) { char a[6]; int x; } s;";
+    let refused = two(across, "s.x = 1;", "((char *)&s)[9] = 1;", "");
+    let why = refused.refused.as_deref().unwrap_or_default();
+    assert!(why.contains("across a boundary"), "{refused:?}");
+}
+
 #[test]
 fn mutual_exclusion_by_plain_variables() {
     if !has_compiler() {

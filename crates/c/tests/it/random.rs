@@ -1,17 +1,18 @@
 //! Random programs, compared with an interpreter that this file has for them.
 //!
 //! There are three generators: atomics and updates; locks, semaphores, plain variables behind locks
-//! and loops that wait; and plain variables that race. The interpreter visits all states of all
-//! interleavings. The final states, the deadlocks and the failed assertions must be the same.
-//! Programs whose atomics are all sequentially consistent have the same results under rc11. CI runs
-//! a slice. More: `MAZURKA_PROGRAMS=2000 MAZURKA_SEED=7 cargo test --release -p mazurka-c --test it
-//! random:: -- --ignored`.
+//! and loops that wait; and plain variables that race, some of whose accesses are atomic
+//! (`__atomic_…`). The interpreter visits all states of all interleavings. The final states, the
+//! deadlocks and the failed assertions must be the same. Programs whose atomics are all
+//! sequentially consistent have the same results under rc11. CI runs a slice, `.ci/long` all. More:
+//! `MAZURKA_PROGRAMS=2000 MAZURKA_SEED=7 cargo test --profile long -p mazurka-c --test it random::
+//! -- --ignored --nocapture`.
 
 use std::collections::BTreeSet;
 
 use mazurka_core::Random;
 
-use crate::support::{ExploreOptions, explore, has_compiler};
+use crate::support::{Batch, ExploreOptions, Findings, has_compiler, in_slices};
 
 /// A step of a thread. `r` is the register of the thread. A step that reads a value multiplies `r`
 /// by 3 and adds the value.
@@ -19,6 +20,9 @@ use crate::support::{ExploreOptions, explore, has_compiler};
 enum Op {
     Load(usize),
     Store(usize, i64),
+    /// The same, atomic even if the variable is plain.
+    AtomicLoad(usize),
+    AtomicStore(usize, i64),
     /// Stores the two low bits of `r`.
     Give(usize),
     Add(usize, i64),
@@ -81,11 +85,15 @@ fn atomics(random: &mut Random, length: usize) -> Vec<Op> {
 
 fn racing(random: &mut Random) -> Op {
     let (at, value) = (random.below(2) as usize, random.below(3) as i64);
-    match random.below(6) {
+    match random.below(11) {
         0 | 1 => Op::Load(at),
         2 => Op::Store(at, value + 1),
         3 => Op::Give(at),
         4 => Op::SkipIfOdd,
+        5 => Op::AtomicLoad(at),
+        6 => Op::AtomicStore(at, value + 1),
+        7 => Op::Add(at, value + 1),
+        8 => Op::Exchange(at, value, value + 1),
         _ => Op::Assert(value + 3),
     }
 }
@@ -152,12 +160,16 @@ fn text(program: &Program) -> String {
             text += &match *op {
                 Op::Load(x) => format!("{{ int v = x{x}; r = r * 3 + v; }}"),
                 Op::Store(x, value) => format!("x{x} = {value};"),
+                Op::AtomicLoad(x) => {
+                    format!("{{ int v = __atomic_load_n(&x{x}, 5); r = r * 3 + v; }}")
+                }
+                Op::AtomicStore(x, value) => format!("__atomic_store_n(&x{x}, {value}, 5);"),
                 Op::Give(x) => format!("x{x} = r & 3;"),
                 Op::Add(x, value) => {
-                    format!("r = r * 3 + atomic_fetch_add(&x{x}, {value});")
+                    format!("r = r * 3 + __atomic_fetch_add(&x{x}, {value}, 5);")
                 }
                 Op::Exchange(x, old, new) => format!(
-                    "{{ int e = {old}; r = r * 3 + atomic_compare_exchange_strong(&x{x}, &e, {new}); }}"
+                    "{{ int e = {old}; r = r * 3 + __atomic_compare_exchange_n(&x{x}, &e, {new}, 0, 5, 5); }}"
                 ),
                 Op::Lock(m) => format!("pthread_mutex_lock(&m[{m}]);"),
                 Op::TryLock(m) => format!(
@@ -212,8 +224,8 @@ fn step(program: &Program, state: &State, number: usize, all: &mut Outcomes) -> 
     let thread = &mut next.threads[number];
     thread.0 += 1;
     match ops[at] {
-        Op::Load(x) => thread.1 = read(r, state.x[x]),
-        Op::Store(x, value) => next.x[x] = value,
+        Op::Load(x) | Op::AtomicLoad(x) => thread.1 = read(r, state.x[x]),
+        Op::Store(x, value) | Op::AtomicStore(x, value) => next.x[x] = value,
         Op::Give(x) => next.x[x] = r & 3,
         Op::Add(x, value) => {
             thread.1 = read(r, state.x[x]);
@@ -296,77 +308,89 @@ fn outcomes(program: &Program) -> Outcomes {
     all
 }
 
-fn compare(kind: Kind, seed: u64) {
-    let program = generate(kind, &mut Random::new(seed));
-    let expected = outcomes(&program);
-    let source = text(&program);
+/// Compares the tool with the interpreter on the programs of these seeds.
+fn compare(kind: Kind, seeds: impl Iterator<Item = u64>) {
+    let seeds: Vec<u64> = seeds.collect();
+    let programs = seeds
+        .iter()
+        .map(|&seed| generate(kind, &mut Random::new(seed)));
+    let programs: Vec<Program> = programs.collect();
+    let sources: Vec<String> = programs.iter().map(text).collect();
+    let how = |memory| ExploreOptions {
+        allow_races: kind == Kind::Races,
+        memory,
+        ..ExploreOptions::default()
+    };
+    let names = ["m", "s", "regs", "x0", "x1", "x2", "t0", "t1", "t2"];
+    let batch = Batch::new(&sources, &names, &how(None));
     let models: &[Option<&str>] = match kind {
         Kind::Races => &[None],
         _ => &[None, Some("rc11")],
     };
-    for &memory in models {
-        let how = ExploreOptions {
-            allow_races: kind == Kind::Races,
-            memory,
-            ..ExploreOptions::default()
-        };
-        let found = explore("t.c", &source, how);
-        let failures: BTreeSet<String> = found
-            .failures
-            .iter()
-            .map(|failure| failure.split('"').nth(1).unwrap_or(failure).to_owned())
-            .collect();
-        let got = (found.finals, found.deadlocks > 0, failures, &*found.bounds);
-        let wanted = (
-            expected.finals.len() as u64,
-            expected.deadlock,
-            expected.failures.clone(),
-            "[]",
-        );
-        // Under a memory model, a failing `trylock` may miss that the lock was released meanwhile.
-        // So with two of them there may be more results than in interleavings.
-        let more = memory.is_some() && source.contains("trylock");
-        let same = if more {
-            got.0 >= wanted.0
-                && got.1 >= wanted.1
-                && got.2.is_superset(&wanted.2)
-                && got.3 == wanted.3
-        } else {
-            got == wanted
-        };
-        assert!(
-            same,
-            "{kind:?} {seed} {memory:?}\n{source}\n{found:?}\n{got:?} {wanted:?}"
-        );
+    for (at, program) in programs.iter().enumerate() {
+        let expected = outcomes(program);
+        for &memory in models {
+            let found = batch.explore(at, &how(memory));
+            // Under a memory model, a failing `trylock` may miss that the lock was released
+            // meanwhile. So with two of them there may be more results than in interleavings.
+            let more = memory.is_some() && sources[at].contains("trylock");
+            assert!(
+                is_as_expected(&found, &expected, more),
+                "{kind:?} {} {memory:?}\n{}\n{found:?}\n{expected:?}",
+                seeds[at],
+                sources[at]
+            );
+        }
+    }
+}
+
+/// Whether the tool has found what the interpreter has, or perhaps more.
+fn is_as_expected(found: &Findings, expected: &Outcomes, more: bool) -> bool {
+    let failures: BTreeSet<String> = found
+        .failures
+        .iter()
+        .map(|failure| failure.split('"').nth(1).unwrap_or(failure).to_owned())
+        .collect();
+    let got = (found.finals, found.deadlocks > 0, &failures, &*found.bounds);
+    let finals = expected.finals.len() as u64;
+    let wanted = (finals, expected.deadlock, &expected.failures, "[]");
+    if more {
+        got.0 >= wanted.0 && got.1 >= wanted.1 && got.2.is_superset(wanted.2) && got.3 == wanted.3
+    } else {
+        got == wanted
     }
 }
 
 #[test]
 fn random_programs_do_what_their_interleavings_do() {
-    if !has_compiler() {
-        return;
-    }
-    for seed in 1..=8 {
+    if has_compiler() {
         for kind in [Kind::Atomics, Kind::Locks, Kind::Races] {
-            compare(kind, seed);
+            compare(kind, 1..=24);
         }
+    }
+}
+
+fn compare_for_long(kind: Kind) {
+    if has_compiler() {
+        let name = format!("random {kind:?}");
+        in_slices(&name, (1_000_000, 300), |seeds| compare(kind, seeds));
     }
 }
 
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
-fn random_programs_for_long() {
-    if !has_compiler() {
-        return;
-    }
-    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let (seed, programs) = (
-        variable("MAZURKA_SEED").unwrap_or(1_000_000u64),
-        variable("MAZURKA_PROGRAMS").unwrap_or(300u64),
-    );
-    for seed in seed..seed.saturating_add(programs) {
-        for kind in [Kind::Atomics, Kind::Locks, Kind::Races] {
-            compare(kind, seed);
-        }
-    }
+fn random_atomics_for_long() {
+    compare_for_long(Kind::Atomics);
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn random_locks_for_long() {
+    compare_for_long(Kind::Locks);
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn random_races_for_long() {
+    compare_for_long(Kind::Races);
 }

@@ -141,16 +141,10 @@ fn compile(name: &str, source: &str, how: &ExploreOptions<'_>, folder: &Path) ->
     command.args(["-fPIC", "-c", "-o"]);
     run(command.arg(&b).arg(file).args(how.flags));
     let mut link = Command::new(compiler);
-    link.args([
-        "-shared",
-        "-Wl,-Bsymbolic",
-        "-Wl,-z,now",
-        "-Wl,--gc-sections",
-        "-o",
-    ]);
+    link.args(mazurka_c::LINK_FLAGS).arg("-o");
     link.arg(&object).args([&b, a]).arg("-lm");
     if cxx {
-        link.args(["-static-libstdc++", "-static-libgcc"]);
+        link.args(mazurka_c::CXX_LINK_FLAGS);
     }
     run(&mut link);
     object
@@ -191,6 +185,72 @@ impl Compiled {
     /// Explores the program in a separate process.
     pub fn explore(&self, how: &ExploreOptions<'_>) -> Findings {
         explore_object(&self.name, &self.object, how)
+    }
+}
+
+/// A number that marks the chosen program in the object of a batch.
+const MARK: u64 = 0x6d61_7a75_726b_6121;
+
+/// Several programs in one object. Random tests compile many small programs, and compiling one for
+/// itself takes ten times as long as exploring it. The names of the programs get a number each, and
+/// `main` calls that of the chosen program; for each exploration, the choice is written into a copy
+/// of the object.
+pub struct Batch {
+    compiled: Compiled,
+    object: Vec<u8>,
+}
+
+impl Batch {
+    /// Compiles programs whose global names are among `names`. They may use these headers only.
+    pub fn new(sources: &[String], names: &[&str], how: &ExploreOptions<'_>) -> Self {
+        let headers = ["assert", "pthread", "semaphore", "stdatomic", "stdio"];
+        let headers = headers.map(|name| format!("#include <{name}.h>\n"));
+        let mut text = headers.concat();
+        for (number, source) in sources.iter().enumerate() {
+            for name in names.iter().chain(&["main"]) {
+                text += &format!("#undef {name}\n#define {name} {name}_{number}\n");
+            }
+            text += source;
+        }
+        text += &format!(
+            "#undef main\nstatic volatile unsigned long chosen[2] = {{{MARK}ul, 0}};\n\
+             int main(void) {{ switch (chosen[1]) {{\n"
+        );
+        for number in 0..sources.len() {
+            text += &format!("case {number}: return main_{number}();\n");
+        }
+        text += "} return 77; }\n";
+        let compiled = Compiled::new("t.c", &text, how);
+        let object = fs::read(&compiled.object).expect("the object");
+        Self { compiled, object }
+    }
+
+    /// Explores one of the programs in a separate process.
+    pub fn explore(&self, number: usize, how: &ExploreOptions<'_>) -> Findings {
+        let mark = MARK.to_ne_bytes();
+        let at = self.object.windows(8).position(|word| word == mark);
+        let at = at.expect("the mark") + 8;
+        let mut object = self.object.clone();
+        object[at..at + 8].copy_from_slice(&(number as u64).to_ne_bytes());
+        let file = self.compiled.folder.join("chosen.so");
+        fs::write(&file, object).expect("the object");
+        explore_object(&self.compiled.name, &file, how)
+    }
+}
+
+/// Calls a function for slices of the seeds from the first one on, and prints the seeds that are
+/// done. The variables `MAZURKA_SEED` and `MAZURKA_PROGRAMS` say which seeds; without them they are
+/// those that are given here.
+pub fn in_slices(what: &str, (first, programs): (u64, u64), run: impl Fn(std::ops::Range<u64>)) {
+    /// Larger batches compile hardly faster, and take longer to load.
+    const BATCH: usize = 32;
+    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = variable("MAZURKA_SEED").unwrap_or(first);
+    let end = first.saturating_add(variable("MAZURKA_PROGRAMS").unwrap_or(programs));
+    for start in (first..end).step_by(BATCH) {
+        let next = end.min(start + BATCH as u64);
+        run(start..next);
+        println!("{what}: the seeds {first} to {} hold", next - 1);
     }
 }
 

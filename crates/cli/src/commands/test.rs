@@ -2,7 +2,7 @@
 //! `suite.rs` parses the list.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -155,21 +155,13 @@ fn check_case(mazurka: &Path, folder: &Path, case: &Case, processes: &Workers) -
     let file = Path::new(".").join(folder).join(&case.file);
     let child = files::below(folder, &file).and_then(|_| {
         let mut command = Command::new(mazurka);
-        command
-            .arg("check")
-            .arg(&file)
-            .args(&case.flags)
-            .args(["--format=json", "--quiet", "--jobs=1"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let failed = |error| format!("cannot start `mazurka check`: {error}");
-        let child = command.spawn().map_err(failed)?;
-        let id = child.id();
-        processes.starts(id);
-        let ended = child.wait_with_output();
-        processes.ended(id);
-        ended.map_err(failed)
+        command.arg("check").arg(&file).args(&case.flags).args([
+            "--format=json",
+            "--quiet",
+            "--jobs=1",
+        ]);
+        let ended = processes.output(&mut command);
+        ended.map_err(|error| format!("cannot start `mazurka check`: {error}"))
     });
     let (found, problem, sarif) = match child {
         Ok(child) => match serde_json::from_slice::<Record>(&child.stdout) {

@@ -2,17 +2,23 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use mazurka::native::{self, SHIM_FLAGS};
 use mazurka::record::{DiagnosticRecord, MistakesRecord, Severity, SpanRecord, VERSION};
 
 use super::{CXX, NativeArgs, OUTSIDE, ends};
 use crate::commands::Refusal;
+use crate::watch::Workers;
 
 impl NativeArgs {
-    /// Compiles the files with the shim. Returns the shared object.
-    pub(super) fn compile(&self, names: &[&str], folder: &Path) -> Result<PathBuf, Refusal> {
+    /// Compiles the files with the shim. Returns the shared object. The compilers are `workers`.
+    pub(super) fn compile(
+        &self,
+        names: &[&str],
+        folder: &Path,
+        workers: &Workers,
+    ) -> Result<PathBuf, Refusal> {
         let refused = |flag: &&String| native::REFUSED_FLAGS.iter().any(|it| flag.contains(it));
         if let Some(flag) = self.cflags.iter().find(refused) {
             return Err(format!(
@@ -21,33 +27,32 @@ impl NativeArgs {
             .into());
         }
         let cxx = names.iter().any(|name| ends(name, &CXX));
-        let cc = Compiler::find("CC", &["gcc", "clang", "cc"])?;
+        let find_c = || Compiler::find("CC", &["gcc", "clang", "cc"], workers);
+        let find_cxx = || Compiler::find("CXX", &["g++", "clang++", "c++"], workers);
+        let cc = find_c()?;
         let shim = folder.join("shim.c");
         fs::write(&shim, native::shim_source())
             .map_err(|error| format!("`{}`: {error}", shim.display()))?;
         let mut objects = Vec::new();
-        let mut compile = |compiler: &Compiler, source: &Path, flags: &[&str], own: &[String]| {
-            let object = folder.join(format!("{}.o", objects.len()));
-            let mut command = Command::new(&compiler.0);
-            command.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source);
-            command.args(flags).args(own);
-            if !own.is_empty() {
-                command.args(native::LAST_FLAGS);
-            }
-            objects.push(object.clone());
-            run(&mut command).map(|()| object)
-        };
+        let mut compile =
+            |compiler: &Compiler<'_>, source: &Path, flags: &[&str], own: &[String]| {
+                let object = folder.join(format!("{}.o", objects.len()));
+                let mut command = Command::new(&compiler.name);
+                command.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source);
+                command.args(flags).args(own);
+                if !own.is_empty() {
+                    command.args(native::LAST_FLAGS);
+                }
+                objects.push(object.clone());
+                compiler.run(&mut command).map(|()| object)
+            };
         let known = cc.takes(&SHIM_FLAGS[SHIM_FLAGS.len() - 1..], folder);
         compile(&cc, &shim, &native::shim_flags(known), &[])?;
         let level = if self.allow_races { "-O0" } else { "-O1" };
         let flags = [&[level], &native::FLAGS[..]].concat();
         let mut outside = String::new();
         for name in names {
-            let compiler = if ends(name, &CXX) {
-                &Compiler::find("CXX", &["g++", "clang++", "c++"])?
-            } else {
-                &cc
-            };
+            let compiler = if ends(name, &CXX) { &find_cxx()? } else { &cc };
             let mut flags = flags.clone();
             for optional in &native::OPTIONAL_FLAGS {
                 if compiler.takes(optional, folder) {
@@ -62,7 +67,7 @@ impl NativeArgs {
             if !is_instrumented(&object) {
                 return Err(format!(
                     "{} has compiled `{name}` without the instrumentation (-fsanitize=thread), so its accesses cannot be seen: leave out the flag that turns it off",
-                    compiler.0
+                    compiler.name
                 )
                 .into());
             }
@@ -74,25 +79,15 @@ impl NativeArgs {
         let remarks = folder.join(OUTSIDE);
         fs::write(&remarks, outside)
             .map_err(|error| format!("`{}`: {error}", remarks.display()))?;
-        let linker = if cxx {
-            Compiler::find("CXX", &["g++", "clang++", "c++"])?
-        } else {
-            cc
-        };
+        let linker = if cxx { find_cxx()? } else { cc };
         let object = folder.join("program.so");
-        let mut command = Command::new(&linker.0);
-        command.args([
-            "-shared",
-            "-Wl,-Bsymbolic",
-            "-Wl,-z,now",
-            "-Wl,--gc-sections",
-            "-o",
-        ]);
+        let mut command = Command::new(&linker.name);
+        command.args(native::LINK_FLAGS).arg("-o");
         command.arg(&object).args(&objects).arg("-lm");
         if cxx {
-            command.args(["-static-libstdc++", "-static-libgcc"]);
+            command.args(native::CXX_LINK_FLAGS);
         }
-        run(&mut command)?;
+        linker.run(&mut command)?;
         Ok(object)
     }
 }
@@ -159,10 +154,10 @@ fn mistakes(file: &str, output: &str) -> MistakesRecord {
 
 /// Returns the places with inline assembly, one on each line, because accesses in it cannot be
 /// seen.
-fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
-    let mut command = Command::new(&compiler.0);
+fn assembly(compiler: &Compiler<'_>, name: &str, flags: &[String]) -> String {
+    let mut command = Command::new(&compiler.name);
     command.arg("-E").args(flags).arg(name);
-    let Ok(output) = command.output() else {
+    let Ok(output) = compiler.workers.output_of_group(&mut command) else {
         return String::new();
     };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -204,27 +199,27 @@ fn has_assembly(line: &str) -> bool {
 }
 
 /// A compiler, by name.
-struct Compiler(String);
+struct Compiler<'w> {
+    name: String,
+    /// Ctrl-C ends what the compiler has started.
+    workers: &'w Workers,
+}
 
-impl Compiler {
+impl<'w> Compiler<'w> {
     /// Returns the compiler that an environment variable names, or the first of `names` that is
     /// installed.
-    fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
+    fn find(variable: &str, names: &[&str], workers: &'w Workers) -> Result<Self, String> {
         let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
         let all: Vec<String> = match named {
             Some(name) => vec![name],
             None => names.iter().map(|&name| name.to_owned()).collect(),
         };
         let works = |name: &&String| {
-            let mut command = Command::new(name);
-            command
-                .arg("--version")
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
+            let output = workers.output_of_group(Command::new(name).arg("--version"));
+            output.is_ok_and(|output| output.status.success())
         };
-        match all.iter().find(works) {
-            Some(name) => Ok(Self(name.clone())),
+        match all.iter().find(works).cloned() {
+            Some(name) => Ok(Self { name, workers }),
             None => Err(format!(
                 "there is no compiler: {} was not found; install gcc or clang, or name one in {variable}",
                 all.join(", ")
@@ -238,31 +233,30 @@ impl Compiler {
         if fs::write(&empty, "").is_err() {
             return false;
         }
-        let mut command = Command::new(&self.0);
+        let mut command = Command::new(&self.name);
         command
             .arg("-Werror")
             .args(flags)
             .args(["-x", "c", "-fsyntax-only"])
             .arg(empty);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
+        let output = self.workers.output_of_group(&mut command);
+        output.is_ok_and(|output| output.status.success())
     }
-}
 
-/// Runs a compiler. If it fails, the error is its output.
-fn run(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("cannot run {name}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
+    /// Runs the compiler. If it fails, the error is its output.
+    fn run(&self, command: &mut Command) -> Result<(), String> {
+        let name = &self.name;
+        let output = self.workers.output_of_group(command);
+        let output = output.map_err(|error| format!("cannot run {name}: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!(
+            "{name} does not compile the program:\n{}",
+            said.trim_end()
+        ))
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{name} does not compile the program:\n{}",
-        said.trim_end()
-    ))
 }
 
 #[cfg(test)]

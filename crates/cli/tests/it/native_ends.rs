@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::native::{has_compiler, mazurka};
 
@@ -171,6 +171,47 @@ fn an_interrupted_search_reports_its_findings() {
         );
         assert!(!is_worker(&worker), "process {worker} runs on");
     }
+}
+
+/// A signal to the tool ends a compiler that takes long, with the processes that it has started.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_compiler_ends_at_once() {
+    use std::os::unix::fs::PermissionsExt;
+    if !has_compiler() {
+        return;
+    }
+    let (folder, file) = program("int main(void) { return 0; }");
+    let [compiler, noted] = ["slow", "noted"].map(|name| folder.path().join(name));
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *t.c*) echo $$ > {0}.new; mv {0}.new {0}; sleep 60; exit 1;; esac\n\
+         exec gcc \"$@\"\n",
+        noted.display()
+    );
+    fs::write(&compiler, script).expect("a script");
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).expect("a script");
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_mazurka"));
+    let tool = tool.args(["check", &file]).env("CC", &compiler);
+    let child = tool.stderr(Stdio::piped()).spawn().expect("the tool");
+    let shell = loop {
+        if let Ok(shell) = fs::read_to_string(&noted) {
+            break shell.trim().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let start = Instant::now();
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.is_ok_and(|status| status.success()), "a signal");
+    let output = child.wait_with_output().expect("an end");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(start.elapsed() < Duration::from_secs(30), "it has waited");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("interrupted before"), "{said}");
+    let arguments = fs::read(format!("/proc/{shell}/cmdline")).unwrap_or_default();
+    let arguments = String::from_utf8_lossy(&arguments);
+    assert!(!arguments.contains("slow"), "the compiler runs on");
 }
 
 /// Whether this process exists and runs a program.
