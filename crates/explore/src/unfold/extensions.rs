@@ -33,9 +33,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{
-    Bound, Claims, Execution, Fingerprint, ProcessId, Status, Wait, with_status,
-};
+use mazurka_core::{Bound, Claims, Execution, Fingerprint, ProcessId, Status, Wait, with_status};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;

@@ -58,7 +58,7 @@ pub(crate) struct Region {
     /// The local states from which required events and their causes are steps, each with the
     /// extension that is the step.
     threads: FxHashMap<u32, u32>,
-    /// The fingerprints of the events that were asked for.
+    /// The fingerprints of the events that were needed so far.
     prints: FxHashMap<u32, Fingerprint>,
     /// For each process, its name as a fingerprint.
     names: Vec<Fingerprint>,
@@ -108,6 +108,7 @@ impl Region {
         self.forbids(net, extension) || self.excludes(net, extension)
     }
 
+    /// Whether an extension is forbidden.
     fn forbids(&mut self, net: &Net, extension: u32) -> bool {
         if self.forbidden.is_empty() {
             return false;
@@ -223,9 +224,11 @@ pub(crate) fn touches_only_cells(net: &Net, extension: u32) -> bool {
     claimed.all(|claim| matches!(net.places[claim.place as usize], Place::Cell(_)))
 }
 
-/// Returns a fingerprint of an extension that claims only cells. It is the same in every net of the
-/// program. Cells need no names in it: events that claim a cell in the same local state claim the
-/// same cells, and the events that wrote them last are ordered, so they determine who wrote which.
+/// Returns a fingerprint of an extension, which is the same in every net of the program. Cells need
+/// no names in it. In one local state a step always claims the same cells. Of the events that wrote
+/// them, the last one wrote all the cells among them that it takes, then the one before it all the
+/// remaining ones that it takes, and so on: the set of these events determines which cell each of
+/// them wrote last.
 pub(crate) fn print(
     net: &Net,
     extension: u32,
@@ -238,7 +241,7 @@ pub(crate) fn print(
         NONE => Fingerprint::EMPTY,
         event => event_print(net, event, names, known),
     };
-    let mut this = names[thread.process.index()].then_all(of(thread.origin));
+    let this = names[thread.process.index()].then_all(of(thread.origin));
     let mut inputs = Fingerprint::EMPTY;
     for input in net.preset(extension) {
         let producer = of(net.condition(input.condition).producer);
@@ -249,8 +252,7 @@ pub(crate) fn print(
         let past = net.past(extension).iter().filter(|&&event| event != NONE);
         inputs = past.fold(inputs, |all, &event| all.and(of(event)));
     }
-    this = this.then_all(inputs);
-    this
+    this.then_all(inputs)
 }
 
 fn event_print(
@@ -264,7 +266,9 @@ fn event_print(
     }
     let of_extension = print(net, net.event(event).extension, names, known);
     let outcomes = net.chosen(event).iter();
-    let print = outcomes.fold(of_extension.then(1), |all, &outcome| all.then(outcome as u64));
+    let print = outcomes.fold(of_extension.then(1), |all, &outcome| {
+        all.then(outcome as u64)
+    });
     known.insert(event, print);
     print
 }

@@ -72,21 +72,11 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Creates a tester that builds a part of the net.
-    pub fn in_part(
-        part: &'a Part,
-        session: Session<'a, 'w, E>,
-        kind: NetKind,
-        seed: u64,
-    ) -> Self {
+    pub fn in_part(part: &'a Part, session: Session<'a, 'w, E>, kind: NetKind, seed: u64) -> Self {
         Self::of(Some(part), session, kind, seed)
     }
 
-    fn of(
-        part: Option<&'a Part>,
-        session: Session<'a, 'w, E>,
-        kind: NetKind,
-        seed: u64,
-    ) -> Self {
+    fn of(part: Option<&'a Part>, session: Session<'a, 'w, E>, kind: NetKind, seed: u64) -> Self {
         let program = &*session.program;
         let processes = program.processes().in_order().iter().copied();
         let roots = processes.filter(|&process| program.status(process) != Status::Unborn);

@@ -1,12 +1,13 @@
 //! Workers that build the parts of a net (`parts.rs`).
 //!
-//! Each worker has its own copy of the program, takes the next part when it has finished one, and
-//! builds it in a net of its own. The thread that started the search builds nothing: it adds up
-//! results, calls the watch, and stops all workers at a limit. One worker does the same without
-//! threads.
+//! Each worker takes the next part when it has finished one, and builds it in a net of its own. The
+//! thread that started the search builds nothing: it adds up results, calls the watch, and stops all
+//! workers at a limit. One worker does the same without threads.
 //!
 //! The result depends neither on the number of workers nor on their speed: the parts are always the
-//! same, and the findings of a part depend only on the part. Numbers of events, conditions, tests
+//! same, and the findings of a part depend only on the part. So each part gets a new copy of the
+//! program: a program numbers its processes in the order in which it meets them, and the order of
+//! independent steps in a test follows these numbers. Numbers of events, conditions, tests
 //! and deadlocks are added (`region.rs` says why nothing counts twice), sets are united, and the
 //! least schedules are shown. If a limit on time or memory, or an interrupt, ends the search, the
 //! clock decides which parts are finished. Then the numbers are those of what was built.
@@ -19,7 +20,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use mazurka_core::{Bound, Counts, Execution, Fingerprint, Limits, ProcessId, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -31,7 +31,7 @@ use super::session::Session;
 use super::testing::Tester;
 use super::{Unfold, Unfolding};
 use crate::drive::budget::Budget;
-use crate::drive::driver::{Goal, Observer, Progress, Watch};
+use crate::drive::driver::{Goal, Progress, Watch};
 use crate::drive::findings::Findings;
 use crate::drive::parallel::{BETWEEN_LOOKS, Slot, Workers, foreign_memory};
 use crate::drive::search::{Search, Session as Request, Start};
@@ -62,7 +62,7 @@ impl From<Unfolding> for Unfolded {
 }
 
 /// A part that was built.
-struct Built<O> {
+struct Built {
     found: Findings,
     counts: NetCounts,
     /// The cells that some step claims, each with whether it is a lock.
@@ -71,42 +71,23 @@ struct Built<O> {
     roots: u64,
     /// The names of the processes.
     processes: Vec<Fingerprint>,
-    observer: O,
 }
 
 impl Search<Unfold> {
     /// Unfolds a program with several workers. Cells must have the same numbers in all programs
-    /// that [`Workers`] makes. Each test is shown to an observer, and the observers are returned in
-    /// an order that does not depend on the workers. The first attempt uses `program`.
-    pub fn share_observed<E, O>(
-        &self,
-        program: &mut E,
-        workers: &Workers<'_, E>,
-        watch: &mut Watch<'_>,
-        observers: &(dyn Fn() -> O + Sync),
-    ) -> (Unfolded, Vec<O>)
-    where
-        E: Execution,
-        O: Observer<E> + Send,
-    {
-        self.share_after(FIRST_ATTEMPT, program, workers, watch, observers)
+    /// that [`Workers`] makes.
+    pub fn share<E: Execution>(&self, workers: &Workers<'_, E>, watch: &mut Watch<'_>) -> Unfolded {
+        self.share_after(FIRST_ATTEMPT, workers, watch)
     }
 
-    /// Unfolds like [`share_observed`](Self::share_observed); the net is divided after this number
-    /// of steps.
-    pub fn share_after<E, O>(
+    /// Unfolds like [`share`](Self::share); the net is divided after this number of steps.
+    pub fn share_after<E: Execution>(
         &self,
         first_attempt: u64,
-        program: &mut E,
         workers: &Workers<'_, E>,
         watch: &mut Watch<'_>,
-        observers: &(dyn Fn() -> O + Sync),
-    ) -> (Unfolded, Vec<O>)
-    where
-        E: Execution,
-        O: Observer<E> + Send,
-    {
-        let mut observer = observers();
+    ) -> Unfolded {
+        let mut program = (workers.programs)();
         let limits = &self.limits;
         let whole = self.algorithm.kind == NetKind::Stateful
             || self.goal != Goal::Everything
@@ -114,8 +95,7 @@ impl Search<Unfold> {
             || limits.steps.is_some()
             || limits.executions.is_some();
         if whole {
-            let net = self.run(program, watch, &mut observer);
-            return (net.into(), vec![observer]);
+            return self.run(&mut program, watch, &mut ()).into();
         }
         let budget = Budget::new(limits);
         let attempt = Search {
@@ -125,14 +105,18 @@ impl Search<Unfold> {
             },
             ..self.clone()
         };
-        let attempt = attempt.run(program, watch, &mut observer);
-        if !attempt.found.bounds.contains(&Bound::MaxSteps(first_attempt)) {
-            return (attempt.into(), vec![observer]);
+        let attempt = attempt.run(&mut program, watch, &mut ());
+        if !attempt
+            .found
+            .bounds
+            .contains(&Bound::MaxSteps(first_attempt))
+        {
+            return attempt.into();
         }
         let attempted = attempt.found.counts.steps;
         let parts = divide(&attempt.builder.net, &attempt.processes);
         // The parts repeat what the attempt has found, so its memory is freed first.
-        drop((attempt, observer));
+        drop(attempt);
         let crew = Crew {
             search: self,
             parts: &parts,
@@ -140,19 +124,21 @@ impl Search<Unfold> {
             stopped: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             bound: Mutex::new(None),
-            slots: (0..=workers.count).map(|_| Slot::default()).collect(),
+            slots: (0..=workers.count.max(1))
+                .map(|_| Slot::default())
+                .collect(),
         };
         let built = if workers.count <= 1 {
-            crew.build_here(program, &budget, watch, observers)
+            crew.build_here(workers.programs, &budget, watch)
         } else {
-            crew.build_by(workers, &budget, watch, observers)
+            crew.build_by(workers, &budget, watch)
         };
         let bound = crew.close(&budget, watch);
-        let (mut unfolded, observers) = add_up(self.algorithm.kind, built, bound);
+        let mut unfolded = add_up(self.algorithm.kind, built, bound);
         unfolded.found.counts.steps += attempted;
         unfolded.found.elapsed = budget.elapsed();
         budget.restate(&mut unfolded.found.bounds);
-        (unfolded, observers)
+        unfolded
     }
 }
 
@@ -205,40 +191,38 @@ impl Crew<'_> {
     }
 
     /// Builds the parts one after the other, in this thread.
-    fn build_here<E: Execution, O: Observer<E>>(
+    fn build_here<E: Execution>(
         &self,
-        program: &mut E,
+        programs: &(dyn Fn() -> E + Sync),
         budget: &Budget<'_>,
         watch: &mut Watch<'_>,
-        observers: &dyn Fn() -> O,
-    ) -> Vec<Option<Built<O>>> {
-        let mut built: Vec<Option<Built<O>>> = self.parts.iter().map(|_| None).collect();
+    ) -> Vec<Option<Built>> {
+        let mut built: Vec<Option<Built>> = self.parts.iter().map(|_| None).collect();
         while let Some(at) = self.take() {
             let mut look = |progress: &Progress| {
                 self.slots[0].set(&progress.counts);
                 self.look(budget, watch);
                 self.may_go_on()
             };
-            built[at] = Some(self.build(program, at, 0, &mut look, observers()));
+            built[at] = Some(self.build(&mut programs(), at, 0, &mut look));
         }
         built
     }
 
     /// Starts the workers and waits for them. Meanwhile this thread collects the parts, checks the
     /// limits and calls the watch.
-    fn build_by<E: Execution, O: Observer<E> + Send>(
+    fn build_by<E: Execution>(
         &self,
         workers: &Workers<'_, E>,
         budget: &Budget<'_>,
         watch: &mut Watch<'_>,
-        observers: &(dyn Fn() -> O + Sync),
-    ) -> Vec<Option<Built<O>>> {
-        let mut built: Vec<Option<Built<O>>> = self.parts.iter().map(|_| None).collect();
+    ) -> Vec<Option<Built>> {
+        let mut built: Vec<Option<Built>> = self.parts.iter().map(|_| None).collect();
         let (sender, receiver) = channel();
         std::thread::scope(|scope| {
             for worker in 0..workers.count.min(self.parts.len()) {
                 let sender = sender.clone();
-                scope.spawn(move || self.work(worker, workers.programs, observers, &sender));
+                scope.spawn(move || self.work(worker, workers.programs, &sender));
             }
             drop(sender);
             loop {
@@ -254,21 +238,19 @@ impl Crew<'_> {
     }
 
     /// Takes parts and builds them, until none is left or the search is stopped.
-    fn work<E: Execution, O: Observer<E>>(
+    fn work<E: Execution>(
         &self,
         worker: usize,
         programs: &(dyn Fn() -> E + Sync),
-        observers: &(dyn Fn() -> O + Sync),
-        built: &Sender<(usize, Built<O>)>,
+        built: &Sender<(usize, Built)>,
     ) {
         let _foreign = foreign_memory();
-        let mut program = programs();
         while let Some(at) = self.take() {
             let mut look = |progress: &Progress| {
                 self.slots[worker].set(&progress.counts);
                 self.may_go_on()
             };
-            let part = self.build(&mut program, at, worker, &mut look, observers());
+            let part = self.build(&mut programs(), at, worker, &mut look);
             if built.send((at, part)).is_err() {
                 return;
             }
@@ -290,14 +272,13 @@ impl Crew<'_> {
     }
 
     /// Builds a part.
-    fn build<E: Execution, O: Observer<E>>(
+    fn build<E: Execution>(
         &self,
         program: &mut E,
         at: usize,
         worker: usize,
         watch: &mut Watch<'_>,
-        mut observer: O,
-    ) -> Built<O> {
+    ) -> Built {
         let mut start = Start::default();
         let limits = Limits {
             time: None,
@@ -309,7 +290,7 @@ impl Crew<'_> {
             limits,
             goal: self.search.goal,
             watch,
-            observer: &mut observer,
+            observer: &mut (),
         };
         let Unfold { kind, seed } = self.search.algorithm;
         let session = Session::new(&mut request);
@@ -340,23 +321,17 @@ impl Crew<'_> {
             cells: cells.collect(),
             roots: roots.count() as u64,
             processes: names.collect(),
-            observer,
         }
     }
 }
 
 /// Adds up the parts, in their order.
-fn add_up<O>(
-    kind: NetKind,
-    built: Vec<Option<Built<O>>>,
-    bound: Option<Bound>,
-) -> (Unfolded, Vec<O>) {
+fn add_up(kind: NetKind, built: Vec<Option<Built>>, bound: Option<Bound>) -> Unfolded {
     let mut found = Findings::none(true);
     let mut counts = NetCounts::default();
     let mut cells: FxHashMap<u32, bool> = FxHashMap::default();
     let mut processes: FxHashSet<Fingerprint> = FxHashSet::default();
     let mut roots = 0;
-    let mut observers = Vec::new();
     for part in built.into_iter().flatten() {
         found.absorb(part.found);
         counts.add(part.counts);
@@ -365,7 +340,6 @@ fn add_up<O>(
         }
         processes.extend(part.processes);
         roots = part.roots;
-        observers.push(part.observer);
     }
     for &lock in cells.values() {
         match kind == NetKind::Replicated && !lock {
@@ -385,10 +359,9 @@ fn add_up<O>(
         true => StopReason::Complete,
         false => StopReason::Bound,
     };
-    let unfolded = Unfolded {
+    Unfolded {
         net: None,
         conditions: roots + counts.conditions + counts.copies * processes.len() as u64,
         found,
-    };
-    (unfolded, observers)
+    }
 }
