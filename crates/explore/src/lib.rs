@@ -58,7 +58,7 @@ pub use sympaths::{
 };
 pub use unfold::{
     Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, UnfoldFrom,
-    Unfolding, UnknownNet, Valued, WalkStates, Walked,
+    Unfolded, Unfolding, UnknownNet, Valued, WalkStates, Walked,
 };
 pub use witness::explain::{Explained, ShownViolation, explain};
 pub use witness::minimise::{closest, minimise};

@@ -21,7 +21,7 @@ use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Kind, Kinds, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolding};
+use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolded, Unfolding, Workers};
 use mazurka_lang::{Code, LastStep, Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,8 @@ pub struct NetTooLarge {
 
 impl Program {
     /// Builds a net from tests. Failures and deadlocks are violations. Not all final states are
-    /// examined, so this can refute determinism but not verify it.
+    /// examined, so this can refute determinism but not verify it. The result does not depend on
+    /// the number of workers.
     pub fn unfold(
         &self,
         wanted: Unfold,
@@ -100,7 +101,14 @@ impl Program {
         Ok(on_front!(self.language, front => {
             let options = &options.started();
             let mut machine = front.machine_for_nets(options)?;
-            let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
+            let mut net = if front.maz().is_some() {
+                let programs = || front.machine_for_a_search(options);
+                let workers = Workers { count: options.jobs, programs: &programs };
+                everything(wanted, options).share(&workers, watch)
+            } else {
+                // The numbers of cells depend on the order in which a machine meets them.
+                everything(wanted, options).run(&mut machine, watch, &mut ()).into()
+            };
             has_net(front, &machine)?;
             self.net_record(wanted, &mut net, &mut machine, options)
         }))
@@ -119,7 +127,7 @@ impl Program {
     }
 
     /// Like [`unfold`](Program::unfold), and passes every test to the sink, as the record of a run
-    /// with the inputs that lead to it.
+    /// with the inputs that lead to it. One worker builds the net in one piece.
     pub fn unfold_tests(
         &self,
         wanted: Unfold,
@@ -157,7 +165,8 @@ impl Program {
                 let observer = &mut EachRun(|machine: &_| test(schedule_of(machine), &[]));
                 let options = &options.started();
                 let mut machine = front.machine_for_nets(options)?;
-                let mut net = everything(wanted, options).run(&mut machine, watch, observer);
+                let net = everything(wanted, options).run(&mut machine, watch, observer);
+                let mut net = net.into();
                 has_net(front, &machine)?;
                 self.net_record(wanted, &mut net, &mut machine, options)
             }),
@@ -271,9 +280,11 @@ impl Program {
         on_front!(self.language, front => {
             let options = &options.started();
             let mut machine = front.machine_for_nets(options)?;
-            let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
+            let net = everything(wanted, options).run(&mut machine, watch, &mut ());
             has_net(front, &machine)?;
-            let record = self.net_record(wanted, &mut net, &mut machine, options);
+            let mut unfolded = Unfolded::from(net);
+            let record = self.net_record(wanted, &mut unfolded, &mut machine, options);
+            let mut net = unfolded.net.expect("a net that was built in one piece");
             small(&net)?;
             let mut teller = front.machine_for_nets(options)?;
             let label = |schedule: &Schedule| label_of_last(&mut teller, schedule);
@@ -285,14 +296,14 @@ impl Program {
     fn net_record<M: Narrator + Semantics>(
         &self,
         wanted: Unfold,
-        net: &mut Unfolding,
+        built: &mut Unfolded,
         machine: &mut M,
         options: &Options,
     ) -> UnfoldRecord {
-        let record = self.judge_net(&mut net.found, machine, options);
+        let record = self.judge_net(&mut built.found, machine, options);
         UnfoldRecord {
-            model: model_size(net),
-            ..finish(record, wanted, &net.found, net.conditions())
+            model: built.net.as_ref().and_then(model_size),
+            ..finish(record, wanted, &built.found, built.conditions)
         }
     }
 

@@ -11,13 +11,13 @@ use mazurka::{Options, Program};
 use mazurka_report::{Figure, View};
 
 use super::explore::{ABOUT_FORMATS, FORMATS};
-use super::{Refusal, into_folder, view};
+use super::{Refusal, into_folder, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
-use crate::files;
 use crate::program::ProgramArgs;
 use crate::show::{Format, HTML, Offer, Shown, offer, page, plain, show};
 use crate::watch::watched;
+use crate::{files, values};
 
 /// The formats that the page offers.
 const PAGE: [Offer; 1] = [HTML];
@@ -59,6 +59,10 @@ pub(crate) struct UnfoldArgs {
     /// only tests that cover more
     #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["naive", "model", "tests"])]
     from: Vec<String>,
+    /// Workers that build the net in parallel [default: one for each core]; they do not change the
+    /// result. Small nets, and nets of actors and of programs with inputs, are built by one worker
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
     #[command(flatten)]
     refused: RefusedArgs,
     #[command(flatten)]
@@ -70,9 +74,6 @@ pub(crate) struct UnfoldArgs {
 /// Flags for future work of the thesis that is not implemented. They are refused, with the reason.
 #[derive(Debug, Args)]
 struct RefusedArgs {
-    /// Unfolding by several workers
-    #[arg(long, short, value_name = "N", hide = true)]
-    jobs: Option<usize>,
     /// Cut-offs in a net that has none
     #[arg(long, hide = true)]
     cut_offs: bool,
@@ -84,9 +85,7 @@ struct RefusedArgs {
 impl RefusedArgs {
     /// Fails with the reason if one of these flags was given.
     fn why(&self, net: NetKind) -> Result<(), String> {
-        let why = if self.jobs.is_some_and(|jobs| jobs != 1) {
-            "--jobs: one worker unfolds. Most of the time goes into finding the extensions of a new event, which needs all of the net, so workers would wait for each other; `check --jobs N` and `explore --jobs N` share their work"
-        } else if self.cut_offs && net == NetKind::Contextual {
+        let why = if self.cut_offs && net == NetKind::Contextual {
             "--cut-offs: contextual nets have none. An event of such a net has several pasts, because a reader may come before it or not, and a cut-off would have to be found for each past; `--net stateful` has cut-offs, and copies of places instead of pasts"
         } else if self.cut_offs && net == NetKind::Replicated {
             "--cut-offs: replicated nets have none, because their places do not identify states; `--net stateful` has cut-offs"
@@ -114,7 +113,7 @@ impl UnfoldArgs {
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     args.refused.why(args.net)?;
     let program = args.program.load()?;
-    let options = args.search.options(1)?;
+    let options = args.search.options(jobs(args.jobs))?;
     let wanted = args.wanted();
     let format = args.output.format;
     let picture = format.is_drawing()

@@ -28,6 +28,60 @@ fn a_seed_names_the_tests_and_changes_no_net() {
     assert_eq!(other["deadlocks"], 5);
 }
 
+/// A net of more than 65 536 steps has parts. With a limit of executions it is built in one piece.
+#[test]
+fn workers_change_nothing_in_a_net_with_parts() {
+    for (name, set) in [("fib", "N=5"), ("philosophers", "N=5")] {
+        let file = format!("corpus/maz/{name}/program.maz");
+        let with = |flags: &[&str]| {
+            let all = [&["unfold", &file, "--set", set, "--format", "json"], flags].concat();
+            let mut record = mazurka(&all).json();
+            record["seconds"].take();
+            record
+        };
+        let [one, two, three] = ["1", "2", "3"].map(|jobs| with(&["--jobs", jobs]));
+        assert_eq!(one, two, "{name}");
+        assert_eq!(one, three, "{name}");
+        let whole = with(&["--max-executions", "1000000"]);
+        assert_ne!(one["steps"], whole["steps"], "{name} has no parts");
+        let same = [
+            "events",
+            "conditions",
+            "deadlocks",
+            "failures",
+            "verdict",
+            "witnesses",
+        ];
+        for field in same {
+            assert!(!one[field].is_null(), "{field}");
+            assert_eq!(one[field], whole[field], "{name}: {field}");
+        }
+    }
+}
+
+/// A limit of time ends all workers, and the verdict names it.
+#[test]
+fn a_limit_of_time_ends_the_workers_of_a_net() {
+    let file = "corpus/maz/philosophers/program.maz";
+    let flags = [
+        "--set",
+        "N=8",
+        "--time-limit",
+        "2",
+        "--jobs",
+        "2",
+        "--format",
+        "json",
+    ];
+    let record = mazurka(&[&["unfold", file][..], &flags].concat()).json();
+    assert_ne!(record["verdict"], "verified");
+    assert_eq!(
+        record["scope"]["bounds"][0]["bound"], "time-limit",
+        "{record}"
+    );
+    assert!(record["events"].as_u64().expect("a number") > 1000);
+}
+
 #[test]
 fn the_findings_decide_the_exit_code() {
     let deadlock = mazurka(&["unfold", "examples/philosophers.maz", "--set", "N=2"]);
@@ -356,8 +410,7 @@ fn a_net_starts_from_recorded_tests() {
 #[test]
 fn unsupported_features_are_refused_with_the_reason() {
     let file = "corpus/maz/readers/program.maz";
-    let cases: [(&[&str], &str); 4] = [
-        (&["--jobs", "2"], "one worker unfolds"),
+    let cases: [(&[&str], &str); 3] = [
         (&["--cut-offs"], "contextual nets have none"),
         (
             &["--cut-offs", "--net", "replicated"],
@@ -374,7 +427,7 @@ fn unsupported_features_are_refused_with_the_reason() {
             "{result:?}"
         );
     }
-    for flags in [&["--jobs", "1"][..], &["--cut-offs", "--net", "stateful"]] {
+    for flags in [&["--jobs", "2"][..], &["--cut-offs", "--net", "stateful"]] {
         let result = mazurka(&[&["unfold", file], flags].concat());
         assert_eq!(result.code, 0, "{result:?}");
     }

@@ -50,7 +50,7 @@ const FIRST_ATTEMPT_OVER_TERMS: u64 = 1 << 12;
 /// Up to this limit on executions, one worker explores, so that the limit is exact.
 const FEW: u64 = 1 << 16;
 /// Time between two calls of the watch if nothing happens.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+pub(crate) const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// A function that is called at intervals with the state of a search in parts.
 pub struct Saver<'a> {
@@ -418,17 +418,36 @@ fn is_violation(found: &Findings, goal: Goal) -> bool {
 
 /// The progress of a worker, for the thread that reports progress.
 #[derive(Debug, Default)]
-struct Slot {
+pub(crate) struct Slot {
     executions: AtomicU64,
     blocked: AtomicU64,
     steps: AtomicU64,
 }
 
 impl Slot {
-    fn set(&self, counts: &Counts) {
+    /// Replaces the counts.
+    pub fn set(&self, counts: &Counts) {
         self.executions.store(counts.executions, Ordering::Relaxed);
         self.blocked.store(counts.blocked, Ordering::Relaxed);
         self.steps.store(counts.steps, Ordering::Relaxed);
+    }
+
+    /// Adds counts.
+    pub fn add(&self, counts: &Counts) {
+        let add = |to: &AtomicU64, n: u64| to.fetch_add(n, Ordering::Relaxed);
+        add(&self.executions, counts.executions);
+        add(&self.blocked, counts.blocked);
+        add(&self.steps, counts.steps);
+    }
+
+    /// Returns the counts.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            executions: self.executions.load(Ordering::Relaxed),
+            blocked: self.blocked.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+            ..Counts::default()
+        }
     }
 }
 
@@ -583,11 +602,7 @@ impl<'a> Desk<'a> {
     /// Adds the counts of a part that a worker has finished or abandoned.
     fn add(&self, worker: usize, counts: &Counts) {
         self.slots[worker].set(&Counts::default());
-        let all = &self.slots[self.slots.len() - 1];
-        all.executions
-            .fetch_add(counts.executions, Ordering::Relaxed);
-        all.blocked.fetch_add(counts.blocked, Ordering::Relaxed);
-        all.steps.fetch_add(counts.steps, Ordering::Relaxed);
+        self.slots[self.slots.len() - 1].add(counts);
     }
 
     /// Returns why the search was stopped. Called when all workers have ended.
@@ -679,7 +694,7 @@ impl<'a> Desk<'a> {
 /// So small vectors of two workers, written at each step, may lie in one cache line: two workers on
 /// writers(10) then took 1.2 to 2.5 times the CPU time. While the caller holds the result, such
 /// blocks are not reused.
-pub(super) fn foreign_memory() -> Vec<Vec<u8>> {
+pub(crate) fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes
         .flat_map(|size| (0..8).map(move |_| Vec::with_capacity(size)))

@@ -33,13 +33,14 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Claims, Execution, ProcessId, Status, Wait, with_status};
+use mazurka_core::{Bound, Claims, Execution, Fingerprint, ProcessId, Status, Wait, with_status};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::configuration::Examiner;
 use super::deadlocks::stuck;
 use super::net::{Claimed, EventNode, Group, Input, NONE, Net, NetKind, Phase, Place, Thread};
 use super::numbers::Numbers;
+use super::region::Region;
 
 /// Called repeatedly while a net grows, because one event may have an extension for each process,
 /// each with its own clock. It may break off the growth.
@@ -49,6 +50,8 @@ pub(crate) type GrowthWatch<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 #[derive(Clone, Debug)]
 pub(crate) struct Next {
     pub process: ProcessId,
+    /// The name of the process.
+    pub name: Fingerprint,
     pub status: Status,
     /// Whether steps that wait for the end of the process can continue.
     pub ended: bool,
@@ -122,14 +125,21 @@ pub(crate) struct Builder {
     clock: Vec<u32>,
     /// For the first deadlocks, the threads at which processes wait.
     pub deadlocks: Vec<Vec<u32>>,
+    /// The part of the net that is built; `None` for the whole net.
+    pub region: Option<Box<Region>>,
 }
 
 /// Number of deadlocks that are kept for a picture.
 const KEPT_DEADLOCKS: usize = 100;
 
 impl Builder {
-    /// Creates a net without events.
-    pub fn new(kind: NetKind, conditional: bool, processes: impl Iterator<Item = Next>) -> Self {
+    /// Creates a net without events; only a region of it is built, if one is given.
+    pub fn new(
+        kind: NetKind,
+        conditional: bool,
+        region: Option<Region>,
+        processes: impl Iterator<Item = Next>,
+    ) -> Self {
         let mut builder = Self {
             conditional,
             net: Net::new(kind),
@@ -139,6 +149,7 @@ impl Builder {
             preset: Vec::new(),
             clock: Vec::new(),
             deadlocks: Vec::new(),
+            region: region.map(Box::new),
         };
         for next in processes {
             let thread = builder.add_thread(&next, NONE, NONE);
@@ -160,6 +171,9 @@ impl Builder {
 
     /// Adds a thread.
     fn add_thread(&mut self, next: &Next, last: u32, origin: u32) -> u32 {
+        if let Some(region) = &mut self.region {
+            region.name(next.process, next.name);
+        }
         let alive = matches!(next.status, Status::Ready | Status::Waiting);
         let claims = if alive {
             self.net.list(&next.claims, &next.joins)
@@ -361,10 +375,29 @@ impl Builder {
             Phase::Pending
         };
         let extension = self.net.add_extension(thread, preset, clock, phase);
-        if phase == Phase::Pending {
+        if let Some(region) = &mut self.region
+            && region.bars(&self.net, extension)
+        {
+            self.net.extensions[extension as usize].phase = Phase::Barred;
+        } else if phase == Phase::Pending {
             self.pending.push(extension);
         }
         extension
+    }
+
+    /// Requires events in the region that is built: bars the extensions that are outside now.
+    pub fn require(&mut self, required: Vec<u32>, clock: &[u32]) {
+        let Some(region) = &mut self.region else {
+            return;
+        };
+        region.require(&self.net, required, clock);
+        for extension in 0..self.net.extensions.len() as u32 {
+            let phase = self.net.extension(extension).phase;
+            if matches!(phase, Phase::Pending | Phase::Closed) && region.bars(&self.net, extension)
+            {
+                self.net.extensions[extension as usize].phase = Phase::Barred;
+            }
+        }
     }
 
     /// Adds an event for the effects of a step, unless the net has it already, and finds the

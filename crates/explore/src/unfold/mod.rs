@@ -14,13 +14,16 @@ mod model;
 mod model_net;
 mod net;
 mod numbers;
+mod parts;
 mod prefix;
 mod reach;
+mod region;
 mod session;
 mod sides;
 mod tested_model;
 mod testing;
 mod walk;
+mod workers;
 
 use std::ops::ControlFlow;
 
@@ -38,6 +41,7 @@ use session::Session;
 use testing::Tester;
 use walk::Walk;
 pub use walk::Walked;
+pub use workers::Unfolded;
 
 /// A net, and the findings of the tests that built it.
 #[derive(Debug)]

@@ -175,6 +175,8 @@ pub(crate) enum Phase {
     Alias,
     /// No inputs lead there: the conditions over inputs of its causes contradict each other.
     Impossible,
+    /// It is outside of the [region](super::region) that is built.
+    Barred,
 }
 
 /// A marking of the places that the next step of a thread claims: a preset of an event.

@@ -90,7 +90,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let locals: Vec<u32> = born.collect();
         let processes = locals.iter().map(|&local| tested.model.local(local));
         let processes = processes.map(|local| local.next.clone());
-        let builder = Builder::new(NetKind::Replicated, conditional, processes);
+        let builder = Builder::new(NetKind::Replicated, conditional, None, processes);
         Self {
             locals,
             visited: std::iter::once(start.fingerprint()).collect(),

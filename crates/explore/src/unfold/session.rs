@@ -75,7 +75,7 @@ impl<'a, 'w, E: Execution> Session<'a, 'w, E> {
     /// Records the end of a test.
     pub fn end(&mut self, end: End) {
         self.ledger.end(self.program, end, &Vec::new);
-        if end != End::Cut {
+        if !matches!(end, End::Cut | End::Blocked) {
             self.observer.complete(self.program);
         }
     }
@@ -192,6 +192,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     let status = program.status(process);
     let mut next = Next {
         process,
+        name: program.processes().name(process),
         status,
         ended: program.has_ended(process),
         claims: Vec::new(),

@@ -26,6 +26,8 @@ use smallvec::SmallVec;
 
 use super::extensions::Builder;
 use super::net::{NONE, NetKind, Phase};
+use super::parts::Part;
+use super::region::Region;
 use super::session::{Session, done, next};
 use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::End;
@@ -40,6 +42,8 @@ const GLANCES: usize = 8;
 pub(crate) struct Tester<'a, 'w, E> {
     pub(super) session: Session<'a, 'w, E>,
     pub(super) builder: Builder,
+    /// The part of the net that is built; `None` for the whole net.
+    part: Option<&'a Part>,
     /// Whether outcomes are sides of conditions over inputs.
     conditional: bool,
     pub(super) random: Random,
@@ -64,15 +68,26 @@ pub(crate) struct Tester<'a, 'w, E> {
 
 impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     pub fn new(session: Session<'a, 'w, E>, kind: NetKind, seed: u64) -> Self {
+        Self::of(None, session, kind, seed)
+    }
+
+    /// Creates a tester that builds a part of the net.
+    pub fn in_part(part: &'a Part, session: Session<'a, 'w, E>, kind: NetKind, seed: u64) -> Self {
+        Self::of(Some(part), session, kind, seed)
+    }
+
+    fn of(part: Option<&'a Part>, session: Session<'a, 'w, E>, kind: NetKind, seed: u64) -> Self {
         let program = &*session.program;
         let processes = program.processes().in_order().iter().copied();
         let roots = processes.filter(|&process| program.status(process) != Status::Unborn);
         let conditional = program.has_conditions();
         let next = roots.map(|process| next(program, process));
-        let builder = Builder::new(kind, conditional, next);
+        let region = part.map(|part| Region::without(part.forbidden.clone()));
+        let builder = Builder::new(kind, conditional, region, next);
         Self {
             session,
             builder,
+            part,
             conditional,
             random: Random::new(seed),
             chances: FxHashMap::default(),
@@ -110,6 +125,9 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             // A run without steps is a run, too.
             self.end();
         }
+        if let Some(part) = self.part {
+            self.enter(part)?;
+        }
         for schedule in recorded {
             if !self.session.ledger.certain {
                 self.run_again(schedule)?;
@@ -137,16 +155,48 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         ControlFlow::Continue(())
     }
 
-    /// Records the end of a run.
+    /// Records the end of a run. A run that lacks a required event of the part is a run of another
+    /// part; it counts as blocked.
     fn end(&mut self) {
-        let end = End::classify(self.session.program);
+        let region = self.builder.region.as_ref();
+        let end = match region.is_none_or(|region| region.holds_run(&self.run)) {
+            true => End::classify(self.session.program),
+            false => End::Blocked,
+        };
         self.session.end(end);
+    }
+
+    /// Runs the required events of a part, and then continues as a test.
+    fn enter(&mut self, part: &Part) -> ControlFlow<Bound> {
+        if part.prefix.0.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        self.session.may_run()?;
+        self.follow(&[])?;
+        for ScheduledStep { process, .. } in &part.prefix.0 {
+            let process = self.session.program.processes().find(process);
+            let process = process.expect("a process of the required events");
+            let extension = self.next_of(process);
+            self.step(extension, false)?;
+        }
+        let required = part.required.iter().map(|&at| self.run[at]);
+        let required = required.collect();
+        let mut clock = Vec::new();
+        for &event in &self.run {
+            super::net::set(&mut clock, self.builder.net.event(event).process, event);
+        }
+        self.builder.require(required, &clock);
+        self.continue_run()
     }
 
     /// Finds the deadlocks that the net represents, whether or not a test has met them, and runs
     /// each.
     fn find_deadlocks(&mut self) -> ControlFlow<Bound> {
-        let clocks = self.session.deadlocks(&mut self.builder);
+        let mut clocks = self.session.deadlocks(&mut self.builder);
+        if let Some(region) = &self.builder.region {
+            // The others are deadlocks of other parts.
+            clocks.retain(|clock| region.holds(&self.builder.net, clock));
+        }
         self.session.ledger.found.counts.deadlocks = 0;
         let mut schedule = Vec::new();
         for clock in &clocks {
@@ -201,7 +251,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         match net.extension(extension).phase {
             Phase::Alias => net.extension(extension).events,
             Phase::Pending => self.builder.settle(extension),
-            Phase::Closed | Phase::Done | Phase::Impossible => extension,
+            Phase::Closed | Phase::Done | Phase::Impossible | Phase::Barred => extension,
         }
     }
 
@@ -210,8 +260,13 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         match self.builder.net.extension(extension).phase {
             Phase::Pending => true,
             Phase::Done => self.chances.contains_key(&extension),
-            Phase::Closed | Phase::Alias | Phase::Impossible => false,
+            Phase::Closed | Phase::Alias | Phase::Impossible | Phase::Barred => false,
         }
+    }
+
+    /// Whether the step of an extension is outside of the part that is built.
+    fn is_barred(&self, extension: u32) -> bool {
+        self.builder.net.extension(extension).phase == Phase::Barred
     }
 
     /// Runs a test that covers an extension.
@@ -457,6 +512,7 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 }
                 let extension = self.next_of(process);
                 match status {
+                    Status::Ready if self.is_barred(extension) => {}
                     Status::Ready => {
                         choices.push(extension);
                         if self.open(extension) {

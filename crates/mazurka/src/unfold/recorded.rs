@@ -84,7 +84,8 @@ impl Program {
         Ok(on_front!(self.language, front => {
             let options = &options.started();
             let mut machine = front.machine_for_a_search(options);
-            let mut net = everything(from, options).run(&mut machine, watch, &mut ());
+            let net = everything(from, options).run(&mut machine, watch, &mut ());
+            let mut net = net.into();
             self.net_record(wanted, &mut net, &mut machine, options)
         }))
     }

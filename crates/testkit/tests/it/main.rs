@@ -37,3 +37,4 @@ mod temporal;
 mod unfold;
 mod unfold_figures;
 mod unfold_inputs;
+mod unfold_parts;

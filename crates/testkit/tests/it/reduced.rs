@@ -46,27 +46,38 @@ fn together(text: &str, search: &Search<Algorithm>, count: usize) -> Findings {
 
 /// Returns the first difference for a program, if there is one.
 fn wrong(text: &str, brute: bool) -> Option<String> {
-    let (all, found_all) = alone(text, &stateful(false))?;
-    let (few, found) = alone(text, &stateful(true))?;
+    compare(text, brute).err()
+}
+
+/// Returns the numbers of states with and without the reduction, or the first difference; `None` if
+/// the program is too large.
+fn compare(text: &str, brute: bool) -> Result<Option<[u64; 2]>, String> {
+    let Some((all, found_all)) = alone(text, &stateful(false)) else {
+        return Ok(None);
+    };
+    let Some((few, found)) = alone(text, &stateful(true)) else {
+        return Err("the reduced search takes more steps".to_owned());
+    };
+    let program = machine(text).map_err(|mistake| mistake.to_string())?;
     let lost = all.lost || !found_all.bounds.is_empty();
     if !lost && few != all {
-        return Some(format!("reduced: {few:?}\nis: {all:?}"));
+        return Err(format!("reduced: {few:?}\nis: {all:?}"));
     }
     let (counts, most) = (found.counts, found_all.counts);
     if counts.states > most.states || counts.steps > most.steps {
-        return Some(format!("more: {counts:?}\nthan {most:?}"));
+        return Err(format!("more: {counts:?}\nthan {most:?}"));
     }
     if !lost && (counts.deadlocks, counts.final_states) != (most.deadlocks, most.final_states) {
-        return Some(format!("counts: {counts:?}\nof all {most:?}"));
+        return Err(format!("counts: {counts:?}\nof all {most:?}"));
     }
     if brute
         && !lost
-        && !machine(text).ok()?.may_repeat()
-        && let Some(truth) = every_state(&mut machine(text).ok()?, Limit::default())
+        && !program.may_repeat()
+        && let Some(truth) = every_state(&mut program.clone(), Limit::default())
         && !truth.lost
         && truth != few
     {
-        return Some(format!("reduced: {few:?}\nbrute force: {truth:?}"));
+        return Err(format!("reduced: {few:?}\nbrute force: {truth:?}"));
     }
     for workers in [2, 5] {
         let shared = together(text, &stateful(true), workers);
@@ -77,23 +88,24 @@ fn wrong(text: &str, brute: bool) -> Option<String> {
             && shared.bounds == found.bounds
             && shared.stopped == found.stopped;
         if !same {
-            return Some(format!("{workers} workers: {shared:?}\none: {found:?}"));
+            return Err(format!("{workers} workers: {shared:?}\none: {found:?}"));
         }
     }
-    None
+    let states = counts.states.zip(most.states);
+    Ok(states.map(|(few, all)| [few, all]))
 }
 
 fn check(texts: impl Iterator<Item = (u64, String)>, brute: bool) {
     let (mut compared, mut smaller) = (0, 0);
     for (seed, text) in texts {
-        if let Some(wrong) = wrong(&text, brute) {
-            panic!("seed {seed}: {wrong}\n{text}");
+        match compare(&text, brute) {
+            Ok(Some([few, all])) => {
+                compared += 1;
+                smaller += u64::from(few < all);
+            }
+            Ok(None) => {}
+            Err(wrong) => panic!("seed {seed}: {wrong}\n{text}"),
         }
-        let states =
-            |reduced| alone(&text, &stateful(reduced)).map(|(_, found)| found.counts.states);
-        let (few, all) = (states(true), states(false));
-        compared += u64::from(few.is_some());
-        smaller += u64::from(few < all);
     }
     assert!(
         smaller * 10 > compared && compared > 0,
