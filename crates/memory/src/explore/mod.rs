@@ -215,7 +215,6 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         loop {
             self.extend()?;
             self.cut.check_path();
-            self.cut.must_get_on = false;
             loop {
                 let Some(mut open) = self.frames.pop() else {
                     return ControlFlow::Continue(());
@@ -280,6 +279,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
         self.note_failures();
         self.tell_cut();
+        self.cut.must_get_on = false;
         true
     }
 
