@@ -435,6 +435,11 @@ impl Summary {
         }
     }
 
+    /// Whether `max_depth` has cut off an execution.
+    pub fn has_cut_executions(&self) -> bool {
+        { self.bounds.iter() }.any(|bound| matches!(bound, Bound::MaxDepth(_)))
+    }
+
     /// Whether everything was explored.
     pub fn is_complete(&self) -> bool {
         let inputs = self.undecided.is_none() && self.values_left_out.is_none();
