@@ -245,6 +245,23 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
+    /// Runs an execution once more, if that was asked for. Ends the search if the
+    /// same schedule does something else.
+    pub fn repeat(&self) {
+        if !self.settings.repeats {
+            return;
+        }
+        let ends = || -> Vec<Status> {
+            let all = self.processes().in_order().iter();
+            all.map(|&process| self.status(process)).collect()
+        };
+        let before = ends();
+        self.run_again();
+        if ends() != before {
+            diverged("after the last step a thread does something else than before".into());
+        }
+    }
+
     /// Starts a separate execution, for a trial. The explorer does not see its steps.
     pub fn start_again(&self) {
         self.live.set(None);

@@ -55,7 +55,7 @@ struct Watched {
 /// change, is taken to be in a loop that waits for another thread. Every round of such a loop is
 /// one more place for the steps of the others, so a search would take very long to reach the limit
 /// on the length of an execution.
-const MOST_REPETITIONS: u32 = 2_000;
+const MOST_REPETITIONS: u32 = 500;
 
 /// The operation that a thread makes again and again.
 #[derive(Debug, Default)]

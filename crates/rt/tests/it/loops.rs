@@ -127,7 +127,7 @@ fn a_loop_that_never_yields() {
     ];
     for wait in waiting {
         let text = failure(waits(wait));
-        assert!(text.contains("2000 times in a row"), "{text}");
+        assert!(text.contains("500 times in a row"), "{text}");
         assert!(
             text.contains("without `yield_now` or `spin_loop`"),
             "{text}"
