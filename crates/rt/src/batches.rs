@@ -77,11 +77,21 @@ impl ExecutionCounts {
 
 impl Observer<Simulator> for ExecutionCounts {
     fn complete(&mut self, program: &Simulator) {
+        program.repeat();
         let mut hasher = TraceHasher::new();
         for event in program.events() {
             hasher.push(event, program.processes());
         }
         self.add(hasher.trace());
+    }
+}
+
+/// Runs each execution twice, if that was asked for.
+pub(crate) struct RepeatExecutions;
+
+impl Observer<Simulator> for RepeatExecutions {
+    fn complete(&mut self, program: &Simulator) {
+        program.repeat();
     }
 }
 

@@ -130,6 +130,9 @@ pub struct Builder {
     /// Whether the first thread has no name, as in loom.
     #[doc(hidden)]
     pub nameless: bool,
+    /// Whether each interleaving is run twice, to see whether it depends on more than the schedule.
+    #[doc(hidden)]
+    pub repeats: bool,
     /// The part of the time limit that earlier searches have used up.
     #[doc(hidden)]
     pub spent: Duration,
@@ -147,6 +150,7 @@ impl Default for Builder {
             graphs: false,
             unwinds: false,
             nameless: false,
+            repeats: false,
             spent: Duration::ZERO,
             drawn: None,
             max_depth: None,
@@ -433,6 +437,11 @@ impl Summary {
             resumed: false,
             execution_counts: ExecutionCounts::default(),
         }
+    }
+
+    /// Whether `max_depth` has cut off an execution.
+    pub fn has_cut_executions(&self) -> bool {
+        { self.bounds.iter() }.any(|bound| matches!(bound, Bound::MaxDepth(_)))
     }
 
     /// Whether everything was explored.

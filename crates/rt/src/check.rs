@@ -12,6 +12,7 @@ use mazurka_core::{Bound, Execution, Kinds, Schedule, Status, StopReason};
 use mazurka_explore::{FewPreemptions, Findings, Goal, Observer, Preempted, Search, Violation};
 use mazurka_memory::Memory;
 
+use crate::batches::RepeatExecutions;
 use crate::builder::{Builder, Summary};
 use crate::checkpoint::Checkpoint;
 use crate::inputs::DifferingRuns;
@@ -210,7 +211,8 @@ impl Builder {
                     return Ok(this.say(checkpoint.add_earlier(summary)));
                 }
                 let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
-                let (found, cut) = this.search(&mut simulator, orders, &goal, &mut ())?;
+                let observer = &mut RepeatExecutions;
+                let (found, cut) = this.search(&mut simulator, orders, &goal, observer)?;
                 this.judge(&mut simulator, &found, about);
                 Ok(this.summary(&simulator, &found, cut, orders))
             },

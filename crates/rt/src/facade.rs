@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use mazurka_memory::Memory;
 
 use crate::sync::{Condvar, MutexGuard};
+use crate::thread::ThreadId;
 use crate::world::world;
 
 pub use crate::fair::{Change, FairLock, LockMode};
@@ -97,6 +98,11 @@ pub fn record_late_events(events: &'static str, place: &'static Location<'static
             .loops
             .record_late_events(events, place);
     }
+}
+
+/// Returns the name of a thread of the current model, if it was given one when it was started.
+pub fn thread_name(thread: ThreadId) -> Option<String> {
+    crate::thread::name_of(thread)
 }
 
 /// Whether choices are drawn at random. In a model they are if schedules are; outside a model this

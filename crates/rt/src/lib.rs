@@ -43,7 +43,8 @@
 //! - *No other nondeterminism*: no time, no random numbers, no iteration over a `HashMap`, no real
 //!   threads. A replay that diverges is reported.
 //! - *Fairness*: a thread that spins with [`thread::yield_now`] or [`hint::spin_loop`] is suspended
-//!   until something changes. Loops without these calls run into `max_depth`.
+//!   until something changes. A thread that does the same 500 times in a row without these calls
+//!   ends the test with a hint, unless `max_depth` is set.
 //! - A model ends when all its threads have ended. A thread that waits for ever is a deadlock, even
 //!   if no other thread joins it.
 //! - Atomics, `Once`, `OnceLock`, `LazyLock`, [`lazy_static!`], [`thread_local!`] and the content

@@ -117,6 +117,7 @@ impl Inner {
         (thread.steps, thread.children) = (0, 0);
         (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
+        thread.repetition.end();
         thread.spurious = [0; 3];
         thread.stops = None;
         thread.locals.forget();
@@ -330,6 +331,7 @@ impl ThreadState {
             notified: false,
             cells,
             spin: Default::default(),
+            repetition: Default::default(),
             spurious: [0; 3],
             name: None,
             started: place,

@@ -25,7 +25,8 @@ impl Locals {
     }
 }
 
-/// Drops the values of the current thread, which is about to end, in the order they were made.
+/// Drops the values of the current thread, which is about to end, in the order they were made. A
+/// destructor may make further values, as in std, which are dropped, too.
 pub(crate) fn drop_all() {
     loop {
         let Some(world) = world() else {
@@ -34,9 +35,10 @@ pub(crate) fn drop_all() {
         let value = {
             let mut inner = world.inner.borrow_mut();
             let locals = &mut inner.me().locals;
-            locals.over = true;
             let mut values = locals.values.iter_mut();
-            values.find_map(|(_, value)| value.take())
+            let value = values.find_map(|(_, value)| value.take());
+            locals.over = value.is_none();
+            value
         };
         match value {
             Some(value) => drop(value),

@@ -228,7 +228,11 @@ pub(crate) fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Li
         let first = panic.message.lines().next().unwrap_or_default();
         let _ = write!(words, "{comma}panics: {first}");
     }
-    let cell = step.pending.access.map(|access| access.first);
+    let accesses = [step.pending.access, step.pending.second];
+    let mut cells = accesses.iter().flatten().map(|access| access.first);
+    // `Condvar::wait` releases the mutex first.
+    let of_kind = |&cell: &u32| inner.cells[cell as usize].kind == kind;
+    let cell = cells.clone().find(of_kind).or_else(|| cells.next());
     let object = cell.filter(|_| !matches!(kind, "" | "thread" | "operation"));
     Line {
         thread: name(inner, process),
@@ -506,6 +510,15 @@ pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<S
             Until::Token | Until::Now => {
                 let (kind, verb) = pending.what;
                 let _ = write!(text, ", {kind}: {verb}");
+                let round = inner.threads[number].spin.round;
+                let enlisted = inner.cells.iter().find(|cell| {
+                    let mut waiters = cell.waiters.iter();
+                    cell.kind == kind
+                        && waiters.any(|it| (it.thread, it.round) == (process.0, round))
+                });
+                if let Some(made) = enlisted.and_then(|cell| cell.made) {
+                    let _ = write!(text, " ({kind} made at {made})");
+                }
             }
         }
         all.push(text);

@@ -25,6 +25,7 @@ use mazurka_memory::Memory;
 use crate::builder::Builder;
 use crate::stack::Stacks;
 use crate::trap::Watch;
+use crate::verdict::end_test;
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
 /// Payload of a panic that ends a search from within a call that the explorer made.
@@ -61,6 +62,9 @@ pub(crate) struct Stage {
     /// Whether waiting threads are unwound when an execution is abandoned.
     pub unwinds: bool,
     step_limit: Duration,
+    /// Whether a loop that waits without a yield ends the test. If a limit on the length of
+    /// executions was set, that limit ends such loops.
+    ends_busy_loops: bool,
     /// The name of the first thread.
     name: Option<&'static str>,
     pub recorded: RefCell<Vec<RecordedStep>>,
@@ -241,6 +245,23 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
+    /// Runs an execution once more, if that was asked for. Ends the search if the
+    /// same schedule does something else.
+    pub fn repeat(&self) {
+        if !self.settings.repeats {
+            return;
+        }
+        let ends = || -> Vec<Status> {
+            let all = self.processes().in_order().iter();
+            all.map(|&process| self.status(process)).collect()
+        };
+        let before = ends();
+        self.run_again();
+        if ends() != before {
+            diverged("after the last step a thread does something else than before".into());
+        }
+    }
+
     /// Starts a separate execution, for a trial. The explorer does not see its steps.
     pub fn start_again(&self) {
         self.live.set(None);
@@ -302,6 +323,7 @@ impl Stage {
             coroutines: RefCell::default(),
             stacks: RefCell::new(Stacks::new(settings.stack_size)),
             step_limit: settings.step_limit(),
+            ends_busy_loops: settings.max_depth.is_none(),
             name: (!settings.nameless).then_some("main"),
             unwinds: settings.unwinds,
             recorded: RefCell::default(),
@@ -373,6 +395,23 @@ impl Stage {
         coroutines[process.index()] = Some(coroutine);
     }
 
+    /// Ends the test if a thread waits for another one in a loop that never yields.
+    fn fail_in_busy_loop(&self, process: ProcessId) {
+        let mut inner = self.world.inner.borrow_mut();
+        let weak = self.world.memory.is_some();
+        if let Some(times) = inner.repeats_too_often(process, weak)
+            && self.ends_busy_loops
+        {
+            let path = &inner.names.paths[process.index()];
+            let pending = &inner.threads[process.index()].pending;
+            let ((kind, verb), place) = (pending.what, pending.place);
+            end_test!(
+                "mazurka: thread {path} does the same again and again: {kind}.{verb} at {place}, {times} times in a row.\n\
+                 Is there a loop that waits for another thread without `yield_now` or `spin_loop`? If not, set max_depth."
+            );
+        }
+    }
+
     /// Runs a thread up to its next operation. Returns false if it starts a thread that is not in a
     /// [`Table::Known`].
     pub fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
@@ -391,6 +430,7 @@ impl Stage {
                 CoroutineResult::Yield(request) => {
                     self.coroutines.borrow_mut()[process.index()] = Some(coroutine);
                     let Request::Spawn(start) = request else {
+                        self.fail_in_busy_loop(process);
                         return true;
                     };
                     let number = {

@@ -32,7 +32,7 @@ use std::cmp::Reverse;
 
 use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
-use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wakes};
+use crate::world::{Inner, Life, Pending, Place, TOKEN, ThreadState, Until, Waiter, World, wakes};
 
 /// A thread that is released this many times in a row is taken to spin for ever. A loop that is
 /// known to give up later (loops.rs) may make more rounds.
@@ -49,6 +49,28 @@ struct Watched {
     cell: u32,
     what: u8,
     seen: u32,
+}
+
+/// A thread that makes the same operation this many times in a row, without a yield and without a
+/// change, is taken to be in a loop that waits for another thread. Every round of such a loop is
+/// one more place for the steps of the others, so a search would take very long to reach the limit
+/// on the length of an execution.
+const MOST_REPETITIONS: u32 = 500;
+
+/// The operation that a thread makes again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Repetition {
+    place: Option<Place>,
+    cell: u32,
+    /// The number of changes of the cell's content when it was last made.
+    changes: u32,
+    times: u32,
+}
+
+impl Repetition {
+    pub fn end(&mut self) {
+        self.times = 0;
+    }
 }
 
 /// What a thread has done since its last yield.
@@ -127,6 +149,33 @@ impl Spin {
 }
 
 impl Inner {
+    /// Counts the operation that a thread has announced. Returns the number of times that it was
+    /// announced in a row, if that is too often. Under a memory model only reads count, because
+    /// there the changes of a cell are not known.
+    #[inline]
+    pub fn repeats_too_often(&mut self, process: ProcessId, weak: bool) -> Option<u32> {
+        let thread = &mut self.threads[process.index()];
+        let Some(access) = thread.pending.access.filter(|_| !self.probing) else {
+            thread.repetition.end();
+            return None;
+        };
+        let (place, cell) = (thread.pending.place, access.first);
+        let changes = self.cells[cell as usize].changes[0];
+        let last = &mut thread.repetition;
+        let same = { last.place }.is_some_and(|last| std::ptr::eq(last, place));
+        let same = same && last.cell == cell && last.changes == changes;
+        let counts = !weak || access.kind == AccessKind::Read;
+        last.times = if same && counts { last.times + 1 } else { 0 };
+        (last.place, last.cell, last.changes) = (Some(place), cell, changes);
+        let times = last.times;
+        if times < MOST_REPETITIONS {
+            return None;
+        }
+        // Alone, a thread waits for none.
+        let alive = |thread: &&ThreadState| thread.life == Life::Alive;
+        (self.threads.iter().filter(alive).count() > 1).then_some(times)
+    }
+
     /// Whether only spinning threads are left, and this one is released next.
     pub fn is_released(&self, process: ProcessId) -> bool {
         let mut first = None;
@@ -200,6 +249,7 @@ impl Inner {
 impl World {
     /// Ends a round of the current thread, and suspends the thread if the round was futile.
     pub fn yield_now(&self, verb: &'static str, place: Place) {
+        self.inner.borrow_mut().me().repetition.end();
         if self.memory.is_some() {
             return self.end_round(verb, place);
         }
@@ -245,6 +295,7 @@ impl World {
     /// Begins a wait that may time out. The thread is suspended if it has timed out too often in
     /// futile rounds.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
+        self.inner.borrow_mut().me().repetition.end();
         if self.memory.is_some() {
             return self.end_round(verb, place);
         }

@@ -33,6 +33,16 @@ enum Id {
     Model(u32),
 }
 
+/// Returns the name of a thread of the current model, if it was given one when it was started.
+pub(crate) fn name_of(thread: ThreadId) -> Option<String> {
+    let Id::Model(number) = thread.0 else {
+        return None;
+    };
+    let inner = world()?.inner.borrow();
+    let thread = inner.threads.get(number as usize)?;
+    thread.name.as_deref().map(ToOwned::to_owned)
+}
+
 /// A handle to a thread: the counterpart of [`std::thread::Thread`].
 #[derive(Clone)]
 pub struct Thread(ThreadRef);

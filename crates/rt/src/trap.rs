@@ -13,6 +13,9 @@
 
 use std::time::Duration;
 
+use mazurka_core::ProcessId;
+
+use crate::verdict::end_test;
 use crate::world::World;
 
 /// Why a coroutine was ended.
@@ -29,19 +32,24 @@ impl Trap {
             let inner = world.inner.borrow();
             let process = inner.current;
             let path = &inner.names.paths[process.index()];
-            let pending = &inner.threads[process.index()].pending;
-            format!(
-                "thread {path}, after `{}` at {},",
-                pending.what.1, pending.place
-            )
+            let thread = &inner.threads[process.index()];
+            match (process, thread.steps, &thread.pending) {
+                (ProcessId(0), 0, _) => format!("thread {path}, before its first step,"),
+                (.., pending) => {
+                    format!(
+                        "thread {path}, after `{}` at {},",
+                        pending.what.1, pending.place
+                    )
+                }
+            }
         };
         match self {
-            Self::Overflow => panic!(
+            Self::Overflow => end_test!(
                 "mazurka: {words} has overflowed its stack.\n\
                  Is there a recursion without an end? If not, give it more with MAZURKA_STACK_SIZE, Builder::stack_size or\n\
                  thread::Builder::stack_size (in bytes)."
             ),
-            Self::TooLong => panic!(
+            Self::TooLong => end_test!(
                 "mazurka: {words} has made no step for {} seconds (step_limit).\n\
                  Is there a loop that uses nothing of mazurka_rt, or does it wait for a lock of std that another thread of\n\
                  the model holds? If it only takes its time, set MAZURKA_STEP_LIMIT or Builder::step_limit.",

@@ -37,7 +37,7 @@ use crate::freed::{End, Freed, LastUse};
 use crate::local::Locals;
 use crate::loops::Loops;
 use crate::names::{Meta, Names};
-use crate::spin::Spin;
+use crate::spin::{Repetition, Spin};
 use crate::spurious::SpuriousEvents;
 use crate::statics::Twins;
 use crate::trap::Watch;
@@ -203,6 +203,7 @@ pub(crate) struct ThreadState {
     /// `PERMIT` (of `park`) and `END`. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
+    pub repetition: Repetition,
     /// Number of spurious events that it has met, by kind.
     pub spurious: [u32; 3],
     pub name: Option<Box<str>>,

@@ -4,10 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mazurka_rt::{Builder, Memory, Summary};
+
 use crate::scheduler::{
     DfsScheduler, PctScheduler, Plan, RandomScheduler, ReplayScheduler, Scheduler,
-    UrwRandomScheduler,
+    UncontrolledNondeterminismCheckScheduler, UrwRandomScheduler,
 };
+
+/// The steps that shuttle allows an execution by default.
+const DEFAULT_MAX_STEPS: usize = 1_000_000;
 
 /// Settings of a search.
 #[derive(Clone, Debug)]
@@ -33,22 +38,36 @@ impl Config {
         Self {
             stack_size: 0x8000,
             failure_persistence: FailurePersistence::Print,
-            max_steps: MaxSteps::FailAfter(1_000_000),
+            max_steps: MaxSteps::FailAfter(DEFAULT_MAX_STEPS),
             max_time: None,
             silence_warnings: false,
             record_steps_in_span: false,
         }
     }
 
-    fn builder(&self) -> mazurka_rt::Builder {
-        let mut builder = mazurka_rt::Builder::new();
+    fn builder(&self) -> Builder {
+        let mut builder = Builder::new();
         builder.stack_size = builder.stack_size.max(self.stack_size);
         builder.time_limit = self.max_time.or(builder.time_limit);
         builder.max_depth = match self.max_steps {
             MaxSteps::ContinueAfter(steps) => Some(steps as u64),
+            // The default limit of `mazurka-rt` is lower than shuttle's.
+            MaxSteps::FailAfter(steps) if steps < DEFAULT_MAX_STEPS => Some(steps as u64),
             _ => builder.max_depth,
         };
         builder
+    }
+
+    /// Panics if an execution was too long, and that is a failure.
+    #[track_caller]
+    fn fail_if_too_long(&self, summary: &Summary) {
+        if let MaxSteps::FailAfter(steps) = self.max_steps
+            && summary.has_cut_executions()
+        {
+            panic!(
+                "exceeded max_steps bound {steps}: is there a loop that waits for another thread without `yield_now`?"
+            );
+        }
     }
 }
 
@@ -74,7 +93,7 @@ pub enum FailurePersistence {
 pub enum MaxSteps {
     /// There is no limit except that of `mazurka-rt`; reaching that one is a failure.
     None,
-    /// As with `None`: the number is ignored.
+    /// It is a failure. Steps are those of `mazurka-rt`: a `yield_now` or `sleep` is none.
     FailAfter(usize),
     /// It is cut, and the summary says so.
     ContinueAfter(usize),
@@ -99,16 +118,20 @@ impl<S: Scheduler + 'static> Runner<S> {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        search(&self.scheduler.plan(), &self.config, f)
+        let repeats = self.scheduler.repeats();
+        search((&self.scheduler.plan(), repeats), &self.config, f)
     }
 }
 
 #[track_caller]
-fn search<F>(plan: &Plan, config: &Config, f: F) -> usize
+fn search<F>((plan, repeats): (&Plan, bool), config: &Config, f: F) -> usize
 where
     F: Fn() + Send + Sync + 'static,
 {
     let mut builder = config.builder();
+    if repeats {
+        (builder.repeats, builder.memory) = (true, Some(Memory::Sc));
+    }
     let summary = match plan {
         Plan::Everything(most) => {
             builder.max_executions = most.map(|most| most as u64).or(builder.max_executions);
@@ -132,13 +155,15 @@ where
             builder.check(f)
         }
     };
+    config.fail_if_too_long(&summary);
     usize::try_from(summary.executions).unwrap_or(usize::MAX)
 }
 
 /// Runs several searches, one after the other. shuttle runs them in parallel.
 #[derive(Debug)]
 pub struct PortfolioRunner {
-    plans: Vec<Plan>,
+    /// The search of each scheduler, and whether it repeats executions.
+    plans: Vec<(Plan, bool)>,
     config: Config,
 }
 
@@ -155,7 +180,7 @@ impl PortfolioRunner {
 
     /// Adds a search with a scheduler.
     pub fn add(&mut self, scheduler: impl Scheduler + 'static) {
-        self.plans.push(scheduler.plan());
+        self.plans.push((scheduler.plan(), scheduler.repeats()));
     }
 
     /// Explores a closure with all searches.
@@ -165,9 +190,9 @@ impl PortfolioRunner {
         F: Fn() + Send + Sync + 'static,
     {
         let f = Arc::new(f);
-        for plan in &self.plans {
+        for (plan, repeats) in &self.plans {
             let f = f.clone();
-            search(plan, &self.config, move || f());
+            search((plan, *repeats), &self.config, move || f());
         }
     }
 }
@@ -227,14 +252,16 @@ where
     Runner::new(PctScheduler::new(depth, iterations), Config::default()).run(f);
 }
 
-/// Runs a closure under random schedules. A search needs no additional check for uncontrolled
-/// nondeterminism: every search fails if one schedule leads to different steps.
+/// Runs a closure under random schedules, each of them twice. Fails if the same schedule leads to
+/// different steps. Orderings count as `SeqCst`.
 #[track_caller]
 pub fn check_uncontrolled_nondeterminism<F>(f: F, max_iterations: usize)
 where
     F: Fn() + Send + Sync + 'static,
 {
-    check_random(f, max_iterations);
+    let scheduler = RandomScheduler::new(max_iterations);
+    let scheduler = UncontrolledNondeterminismCheckScheduler::new(scheduler);
+    Runner::new(scheduler, Config::default()).run(f);
 }
 
 /// Runs a closure under one schedule, in the format of `mazurka-rt`.

@@ -76,6 +76,31 @@ impl RngCore for rngs::ThreadRng {
     }
 }
 
+/// The methods of the crate `rand` draw from all 64 bits, whatever they make of them, so only
+/// searches that draw accept them.
+impl rand_core::RngCore for rngs::ThreadRng {
+    #[track_caller]
+    fn next_u32(&mut self) -> u32 {
+        RngCore::next_u32(self)
+    }
+
+    #[track_caller]
+    fn next_u64(&mut self) -> u64 {
+        RngCore::next_u64(self)
+    }
+
+    #[track_caller]
+    fn fill_bytes(&mut self, dest: &mut [u8]) {
+        RngCore::fill_bytes(self, dest);
+    }
+
+    #[track_caller]
+    fn try_fill_bytes(&mut self, dest: &mut [u8]) -> Result<(), rand_core::Error> {
+        RngCore::fill_bytes(self, dest);
+        Ok(())
+    }
+}
+
 /// Values that can be drawn.
 pub trait Random: Sized {
     /// Draws one.

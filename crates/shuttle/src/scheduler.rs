@@ -25,6 +25,11 @@ mod sealed {
 pub trait Scheduler: sealed::Sealed + Send {
     #[doc(hidden)]
     fn plan(&self) -> Plan;
+    /// Whether each execution is run twice.
+    #[doc(hidden)]
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! schedulers {
@@ -58,9 +63,6 @@ schedulers! {
     RoundRobinScheduler;
     /// Runs one schedule.
     ReplayScheduler;
-    /// Runs the search of another scheduler. No additional check is needed, because every search
-    /// checks that executions can be repeated.
-    UncontrolledNondeterminismCheckScheduler;
 }
 
 impl DfsScheduler {
@@ -119,6 +121,22 @@ impl ReplayScheduler {
     /// Runs a schedule in the format of `mazurka-rt`.
     pub fn new_from_encoded(encoded_schedule: &str) -> Self {
         Self(Plan::Replay(encoded_schedule.to_owned()))
+    }
+}
+
+/// Runs the search of another scheduler, and each schedule twice. Orderings count as `SeqCst`.
+#[derive(Clone, Debug)]
+pub struct UncontrolledNondeterminismCheckScheduler(Plan);
+
+impl sealed::Sealed for UncontrolledNondeterminismCheckScheduler {}
+
+impl Scheduler for UncontrolledNondeterminismCheckScheduler {
+    fn plan(&self) -> Plan {
+        self.0.clone()
+    }
+
+    fn repeats(&self) -> bool {
+        true
     }
 }
 

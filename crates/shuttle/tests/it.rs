@@ -82,6 +82,58 @@ fn a_schedule_is_replayed() {
     assert!(again.contains("an update is lost"), "{again}");
 }
 
+/// A program that does something else when the same schedule is run again is refused by the check
+/// for that, also if only the end of its threads differs.
+#[test]
+fn uncontrolled_choices_are_found() {
+    static RUNS: RealUsize = RealUsize::new(0);
+    fn locks_every_third_time() {
+        let lock = Arc::new(Mutex::new(0));
+        let other = lock.clone();
+        thread::spawn(move || {
+            if RUNS.fetch_add(1, RealOrdering::SeqCst).is_multiple_of(3) {
+                *other.lock().unwrap() += 1;
+            }
+        });
+        *lock.lock().unwrap() += 1;
+    }
+    let message =
+        message(|| shuttle::check_uncontrolled_nondeterminism(locks_every_third_time, 100));
+    assert!(
+        message.contains("the same schedule did something else"),
+        "{message}"
+    );
+    shuttle::check_uncontrolled_nondeterminism(
+        || {
+            let drawn = thread_rng().r#gen::<u64>();
+            let lock = Arc::new(Mutex::new(0));
+            let other = lock.clone();
+            thread::spawn(move || (0..drawn % 3).for_each(|_| *other.lock().unwrap() += 1));
+            *lock.lock().unwrap() += 1;
+        },
+        200,
+    );
+}
+
+/// An execution that is longer than the number of steps that were set is a failure.
+#[test]
+fn long_executions_fail() {
+    let run = |most| {
+        let mut config = Config::new();
+        config.max_steps = shuttle::MaxSteps::FailAfter(most);
+        Runner::new(RandomScheduler::new(5), config).run(|| {
+            let lock = Mutex::new(0);
+            (0..10).for_each(|_| *lock.lock().unwrap() += 1);
+        })
+    };
+    assert_eq!(run(20), 5);
+    let message = message(|| _ = run(19));
+    assert!(
+        message.starts_with("exceeded max_steps bound 19"),
+        "{message}"
+    );
+}
+
 /// Two threads that take a lock have two executions. Random searches run as many as requested.
 #[test]
 fn executions_are_counted() {

@@ -300,11 +300,14 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             first: (one.thread, one.index),
             second: (other.thread, other.index),
         };
+        self.runner.note_race();
+        if self.is_known_race() {
+            return ControlFlow::Continue(());
+        }
         let events = (first, second);
         let to = |graph: &Graph| Schedule::leading_to_both(graph, events, P::DECIDES_LOCALLY);
         self.note(failure, &to);
         self.note_failures();
-        self.runner.note_race();
         self.show(Ending::Race)
     }
 
@@ -317,6 +320,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             self.note(Failure::Deadlock, &Schedule::from_graph);
         }
         self.found.counts.count(ending);
+        self.plan.must_progress = false;
         self.visitor.end(&mut End {
             ending,
             graph: &mut self.graph,
@@ -324,9 +328,8 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         })?;
         match self.limits.executions {
             Some(most) if self.found.counts.executions() >= most => {
-                // A race ends an execution while an alternative for its last event is being taken,
-                // so the path from which the rest of the search starts does not lead to this
-                // execution.
+                // Races are counted by their choice points: the path to the rest of the search does
+                // not lead to this execution.
                 self.plan.shown = ending != Ending::Race;
                 self.stop(Bound::MaxExecutions(most))
             }

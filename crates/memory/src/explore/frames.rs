@@ -302,13 +302,16 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Takes the next consistent alternative of a choice point. Returns whether there was one.
     pub(super) fn advance(&mut self, frame: &mut Frame) -> ControlFlow<(), bool> {
         self.urgent = None;
-        match frame {
+        self.cut.races = Some(0);
+        let found = match frame {
             Frame::Read(frame) => self.advance_read(frame),
             Frame::Write(frame) => self.advance_write(frame),
             Frame::Choice(frame) => self.advance_choice(frame),
             Frame::Decision(frame) => self.advance_decision(frame),
             Frame::Locks(frame) => self.advance_locks(frame),
-        }
+        }?;
+        self.cut.races = None;
+        ControlFlow::Continue(found)
     }
 
     /// Adds the next parked acquisition that can read from a write.

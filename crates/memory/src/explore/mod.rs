@@ -215,7 +215,6 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         loop {
             self.extend()?;
             self.plan.check_path();
-            self.plan.must_progress = false;
             loop {
                 let Some(mut open) = self.frames.pop() else {
                     return ControlFlow::Continue(());
@@ -280,6 +279,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         }
         self.note_failures();
         self.report_cut();
+        self.plan.must_progress = false;
         true
     }
 

@@ -9,7 +9,9 @@
 //! If a limit ends a search, the unexplored rest follows from the stack of choice points: from the
 //! number of alternatives that were taken at each of them. A later search takes the last of these
 //! alternatives again, as on the way to a part, but leaves the choice points open. After that, it
-//! is in the state in which the first search ended.
+//! is in the state in which the first search ended. If that search ended while it looked for the
+//! next alternative of the last choice point, it may have met races there, which are no
+//! alternatives; so the number of these races is kept, too.
 
 use std::ops::ControlFlow;
 
@@ -45,6 +47,9 @@ pub struct Unexplored {
     pub ways: Vec<u32>,
     /// Whether the execution to which the current alternatives lead has been shown.
     pub shown: bool,
+    /// If the search ended before the current alternative of the last choice point was found: the
+    /// number of races that were shown since the alternative before it.
+    pub races: Option<u32>,
 }
 
 /// How a search treats its first choice points.
@@ -59,6 +64,12 @@ pub(super) struct SearchPlan {
     pub(super) shown: bool,
     /// Whether the search must explore another execution before a limit may end it.
     pub(super) must_progress: bool,
+    /// While the next alternative of a choice point is looked for: the number of races that were
+    /// met there.
+    pub(super) races: Option<u32>,
+    /// If the search before this one ended between two alternatives of the choice point at the end
+    /// of the path: the number of races that it showed there, which are not shown again.
+    shown_races: Option<u32>,
     /// The number of choice points below which parts are left to other searches; `None` if nothing
     /// is left to others.
     depth: Option<usize>,
@@ -179,6 +190,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             path: rest.ways.clone(),
             continues: true,
             shown: rest.shown,
+            shown_races: rest.races,
             must_progress: true,
             ..SearchPlan::default()
         };
@@ -186,6 +198,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         let left = self.limited.then(|| Unexplored {
             ways: self.frames.iter().map(|open| open.taken - 1).collect(),
             shown: self.plan.shown,
+            races: self.plan.races,
         });
         (self.found, left)
     }
@@ -215,21 +228,30 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         if self.leave_to_others() {
             return ControlFlow::Continue(false);
         }
-        let goes_on = self.advance(&mut frame)?;
-        if goes_on {
+        let advanced = self.advance(&mut frame);
+        if advanced != ControlFlow::Continue(false) {
             self.frames.push(OpenChoice::new(frame));
         }
-        ControlFlow::Continue(goes_on)
+        advanced
     }
 
     /// Follows the path of a part at a choice point: skips `wanted` consistent alternatives and
     /// takes the next one.
     fn follow(&mut self, mut frame: Frame, wanted: u32) -> ControlFlow<(), bool> {
-        for _ in 0..=wanted {
-            self.graph.undo(frame.mark());
-            if !self.advance(&mut frame)? {
+        let mut advanced = ControlFlow::Continue(true);
+        for number in 0..=wanted {
+            if number == wanted && self.plan.shown_races.is_some() {
+                // Races that have not been shown are not on the way.
                 self.finish_path(1);
-                return ControlFlow::Continue(false);
+            }
+            self.graph.undo(frame.mark());
+            advanced = self.advance(&mut frame);
+            if self.plan.path.is_empty() {
+                self.plan.shown_races = None;
+            }
+            if advanced == ControlFlow::Continue(false) {
+                self.finish_path(1);
+                return advanced;
             }
         }
         self.frames.push(OpenChoice {
@@ -238,13 +260,22 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             closed: !self.plan.continues,
         });
         self.finish_path(0);
-        ControlFlow::Continue(true)
+        advanced
+    }
+
+    /// Counts a race. Returns whether the search before this one has shown it.
+    pub(super) fn is_known_race(&mut self) -> bool {
+        let races = self.plan.races.get_or_insert_default();
+        *races += 1;
+        let path_taken = self.plan.path.is_empty();
+        path_taken && { self.plan.shown_races }.is_some_and(|shown| *races <= shown)
     }
 
     /// Clears the path of a search that continues, once the search has taken it. Its last
-    /// `exhausted` choice points have no further alternative, so they are not on the stack.
-    fn finish_path(&mut self, exhausted: usize) {
-        if self.plan.continues && self.frames.len() + exhausted >= self.plan.path.len() {
+    /// `beyond` choice points are not on the stack: they have no further alternative, or it is
+    /// still to be found.
+    fn finish_path(&mut self, beyond: usize) {
+        if self.plan.continues && self.frames.len() + beyond >= self.plan.path.len() {
             self.plan.path.clear();
         }
     }

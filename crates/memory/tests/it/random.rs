@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use mazurka_core::{Limits, Random};
 use mazurka_memory::planted::Planted;
 use mazurka_memory::{
-    CountOnly, Counts, End, Ending, Failure, Found, Memory, replay, sample, split, visit,
-    visit_part, visit_planted,
+    CountOnly, Counts, End, Ending, Failure, Found, Memory, Unexplored, replay, sample, split,
+    visit, visit_part, visit_planted, visit_rest,
 };
 
 use mazurka_memory::litmus::{Instruction, Litmus};
@@ -301,6 +301,69 @@ fn parts_make_the_whole() {
         }
     }
     assert!(parts_seen > 2000, "{parts_seen} parts");
+}
+
+/// Searches that a limit ends and that continue find together what one search finds, each execution
+/// once, wherever the limit strikes: also between two races of one choice point.
+#[test]
+fn rests_make_the_whole() {
+    let (mut searches, mut races) = (0, 0);
+    for seed in 0..900 {
+        let program = sketch(&mut Random::new(130_000 + seed)).program();
+        for memory in Memory::ALL {
+            let limits = Limits {
+                executions: Some(MOST as u64),
+                ..Limits::default()
+            };
+            let mut keys: Vec<(u8, Key)> = Vec::new();
+            let mut visitor = |end: &mut End<'_, Litmus>| {
+                keys.push((code(end.ending()), oracle::key_of(end.graph())));
+                ControlFlow::Continue(())
+            };
+            let whole = visit(program.clone(), memory, &limits, &mut visitor);
+            let mut expected = std::mem::take(&mut keys);
+            expected.sort();
+            if expected.len() > 60 {
+                continue;
+            }
+            races += whole.counts.races;
+            let executions = |most| Limits {
+                executions: Some(most),
+                ..Limits::default()
+            };
+            let steps = |most| Limits {
+                steps: Some(most),
+                ..Limits::default()
+            };
+            let each = [1, 2, 3].map(executions).into_iter();
+            for limits in each.chain([1, 7, 12, 13, 17, 20, 29].map(steps)) {
+                let (mut sum, mut left) = (Found::default(), Some(Unexplored::default()));
+                let mut visitor = |end: &mut End<'_, Litmus>| {
+                    keys.push((code(end.ending()), oracle::key_of(end.graph())));
+                    ControlFlow::Continue(())
+                };
+                let mut made = 0;
+                while let Some(rest) = left.take() {
+                    let more;
+                    let program = program.clone();
+                    (more, left) = visit_rest(program, memory, &limits, &rest, &mut visitor);
+                    sum.merge(more);
+                    made += 1;
+                    let most = 2 * expected.len() + 2;
+                    assert!(made <= most, "seed {seed}, {memory}, {limits:?}: {sum:?}");
+                }
+                searches += made;
+                let mut keys = std::mem::take(&mut keys);
+                keys.sort();
+                assert_eq!(keys, expected, "seed {seed}, {memory}, {limits:?}");
+                sum.counts.events = whole.counts.events;
+                assert_eq!(sum.counts, whole.counts, "seed {seed}, {memory}");
+                assert_eq!(sum.findings.len(), whole.findings.len());
+            }
+        }
+    }
+    assert!(searches > 10_000, "{searches} searches");
+    assert!(races > 40, "{races} races");
 }
 
 /// Each drawn execution is an execution of the program, and eventually all executions are drawn.

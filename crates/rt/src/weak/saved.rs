@@ -112,6 +112,7 @@ impl SavedSearch<'_> {
         let left = Unexplored {
             ways: serde_json::from_value(rest["ways"].clone()).ok()?,
             shown: rest["shown"].as_bool()?,
+            races: serde_json::from_value(rest["races"].clone()).ok()?,
         };
         let counts = (rest["executions"].as_u64()?, rest["blocked"].as_u64()?);
         (watch.explored.executions, watch.explored.blocked) = counts;
@@ -126,6 +127,7 @@ impl SavedSearch<'_> {
             "bounds": bounds,
             "ways": rest.ways,
             "shown": rest.shown,
+            "races": rest.races,
         });
         let summary = program.inner(|inner| Summary::new(inner));
         let facts = facts::learned(program).join(" ");

@@ -106,6 +106,42 @@ fn a_loop_that_gives_up_by_itself() {
     }
 }
 
+/// A loop that waits for another thread and never yields ends the test at once, with a hint: each
+/// round is one more execution. A loop that reads as often as that while no other thread runs, or
+/// that ends sooner, is none.
+#[test]
+fn a_loop_that_never_yields() {
+    fn waits(wait: fn(&AtomicU32)) -> impl Fn() + Send + Sync {
+        move || {
+            let flag = Arc::new(AtomicU32::new(1));
+            let other = flag.clone();
+            let waiter = thread::spawn(move || wait(&other));
+            flag.store(0, SeqCst);
+            waiter.join().unwrap();
+        }
+    }
+    let waiting: [fn(&AtomicU32); 3] = [
+        |flag| while flag.load(SeqCst) == 1 {},
+        |flag| while flag.load(Relaxed) == 1 {},
+        |flag| while flag.swap(1, SeqCst) == 1 {},
+    ];
+    for wait in waiting {
+        let text = failure(waits(wait));
+        assert!(text.contains("500 times in a row"), "{text}");
+        assert!(
+            text.contains("without `yield_now` or `spin_loop`"),
+            "{text}"
+        );
+    }
+    let found = explore(waits(|flag| (0..300).for_each(|_| _ = flag.load(SeqCst))));
+    assert!(found.is_complete(), "{found}");
+    let found = explore(|| {
+        let alone = AtomicU32::new(0);
+        (0..3000).for_each(|_| _ = alone.load(SeqCst));
+    });
+    assert!(found.is_complete(), "{found}");
+}
+
 /// A loop that spins for ever is a deadlock, and the search is complete.
 #[test]
 fn a_loop_that_spins_for_ever() {

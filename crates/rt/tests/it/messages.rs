@@ -199,6 +199,33 @@ fn a_lost_wakeup() {
     );
 }
 
+/// Several Condvars are told apart by where they were made, in the steps and in the deadlock.
+#[test]
+fn two_condvars() {
+    let message = panic_of(|| {
+        model(|| {
+            let lock = Arc::new(Mutex::new(()));
+            let full = Arc::new(Condvar::new());
+            let empty = Condvar::new();
+            let (same, other) = (lock.clone(), full.clone());
+            thread::spawn(move || drop(other.wait(same.lock().unwrap()).unwrap()));
+            drop(empty.wait(lock.lock().unwrap()).unwrap());
+        });
+    });
+    let places: Vec<&str> = message
+        .lines()
+        .filter(|line| line.contains("notification (Condvar made at "))
+        .filter_map(|line| line.split("made at ").nth(1))
+        .collect();
+    assert_eq!(places.len(), 2, "{message}");
+    assert_ne!(places[0], places[1]);
+    for place in places {
+        let line = place.split(':').nth(1).unwrap();
+        let label = format!("Condvar@messages.rs:{line}.wait ");
+        assert!(message.contains(&label), "{label}{message}");
+    }
+}
+
 #[test]
 fn the_printed_test_compiles() {
     let message = panic_of(|| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::sync::Mutex as StdMutex;
 
-use mazurka_rt::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use mazurka_rt::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use mazurka_rt::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
 use mazurka_rt::{Builder, Memory, choose, lazy_static, model, thread};
 
@@ -198,4 +198,33 @@ fn a_lazy_value_whose_function_panics_is_poisoned() {
         let results: BTreeSet<_> = found.results.into_iter().collect();
         assert_eq!(results, [(None, None), (Some(5), Some(5))].into());
     }
+}
+
+/// A destructor of a thread-local may make another one, which is dropped as well, as in std. An own
+/// value that was dropped is out of reach.
+#[test]
+fn a_destructor_makes_a_thread_local() {
+    struct Made;
+    struct Makes;
+    impl Drop for Made {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, SeqCst);
+        }
+    }
+    impl Drop for Makes {
+        fn drop(&mut self) {
+            MADE.with(|_| DROPPED.fetch_add(10, SeqCst));
+            assert!(MAKES.try_with(|_| ()).is_err());
+        }
+    }
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    mazurka_rt::thread_local! {
+        static MADE: Made = const { Made };
+        static MAKES: Makes = const { Makes };
+    }
+    model(|| {
+        let other = thread::spawn(|| MAKES.with(|_| ()));
+        other.join().unwrap();
+        assert_eq!(DROPPED.load(SeqCst), 11);
+    });
 }
