@@ -80,7 +80,8 @@ pub fn yield_at(place: &'static Location<'static>) {
     }
 }
 
-/// In a model, waits until no other thread can make a step. Memory models refuse it.
+/// In a model, waits until no other thread can make a step. Under a memory model this cannot be
+/// explored, and the search ends with an error.
 pub fn wait_until_others_wait(verb: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
         world.wait_until_others_wait(verb, place);
@@ -88,7 +89,8 @@ pub fn wait_until_others_wait(verb: &'static str, place: &'static Location<'stat
 }
 
 /// Makes the summary say that these events (such as the ticks of a timer) were explored only when
-/// no other thread could make a step. `place` is where the object that causes them was made.
+/// no other thread could make a step. `place` is the place where the object that causes these
+/// events was made.
 pub fn record_late_events(events: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
         world
@@ -99,8 +101,8 @@ pub fn record_late_events(events: &'static str, place: &'static Location<'static
     }
 }
 
-/// Whether choices are drawn at random. In a model they are if schedules are; outside a model this
-/// is true.
+/// Whether choices are drawn at random. In a model this is the case if schedules are drawn at
+/// random; outside a model it always is.
 pub fn draws() -> bool {
     world().is_none_or(|world| world.inner.borrow().random_choices.is_some())
 }
@@ -123,7 +125,7 @@ pub fn notify_all(condvar: &Condvar) -> Option<usize> {
     condvar.notify("notify_all", Location::caller())
 }
 
-/// Shows protected data to a condition, which is assumed not to change it.
+/// Applies a function to the data that a guard protects. The function must not change the data.
 pub fn peek<T: ?Sized, R>(guard: &mut MutexGuard<'_, T>, look: impl FnOnce(&mut T) -> R) -> R {
     look(guard.peek())
 }

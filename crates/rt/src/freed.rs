@@ -96,7 +96,7 @@ pub(crate) struct Suspect {
 /// The objects that the current execution has dropped.
 #[derive(Default)]
 pub(crate) struct Freed {
-    /// Their cells, by address.
+    /// The cells of the objects, by the address of the object.
     cells: FxHashMap<usize, u32>,
     /// Uses of objects that the current step has dropped.
     suspects: Vec<Suspect>,

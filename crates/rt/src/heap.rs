@@ -133,8 +133,8 @@ pub(crate) struct Blocks {
     counts: FxHashMap<(u32, usize), u32>,
     /// The objects at each offset of each block.
     objects: FxHashMap<(Block, usize), Pool>,
-    /// The block that `find` found last, as its start address and its name, and a count n: among
-    /// the first n recorded blocks, none that was recorded after this block overlaps it.
+    /// The last result of `find`: the start address of the block, its name, and a number n. No
+    /// block that was recorded after it and is among the first n recorded blocks overlaps it.
     last: Option<(usize, Block, usize)>,
     recording: BlockRecording,
 }
@@ -219,8 +219,8 @@ impl Blocks {
             self.last = Some((start, block, self.recorded.len()));
             return Some((block, address - start));
         }
-        // Freed memory is allocated again, so of the blocks recorded here the last one is the live
-        // one.
+        // Freed memory is allocated again, so several recorded blocks may contain the address. The
+        // last one is the live one.
         let at = { self.recorded.iter() }.rposition(|&(start, block)| within(start, block))?;
         let (start, block) = self.recorded[at];
         let alone = !overlaps(&self.recorded[at + 1..], start, block);

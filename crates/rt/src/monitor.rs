@@ -106,7 +106,7 @@ impl<T> Monitor<T> {
     /// # Safety
     ///
     /// The monitor is a part of `owner`. If `owner` is a static whose monitor has not been used,
-    /// then a copy of its bytes must be as good a value as `owner` itself.
+    /// then a copy of its bytes must be a valid, independent value.
     #[inline]
     #[allow(unsafe_code)]
     pub unsafe fn here<'a, O: ?Sized>(&self, owner: &'a O, idle: fn(&O) -> bool) -> &'a O {

@@ -123,10 +123,10 @@ pub struct Checked {
 /// Which operations of different threads are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ordered {
-    /// Two operations of which one ended before the other was called; under a memory model, those
-    /// of which one's end happens before the other's call.
+    /// An operation comes before another one if it ended before the other one was called. Under a
+    /// memory model: if its end happens before the call of the other one.
     ByTime,
-    /// None: only operations of one thread are ordered.
+    /// Operations of different threads are not ordered.
     ByThread,
 }
 
@@ -235,8 +235,8 @@ where
     /// history is linearizable if its operations can be put into an order that explains their
     /// results. In this order, an operation that ended before another one was called must come
     /// before it. Under a memory model weaker than sequential consistency, "ended before" means
-    /// that the end happens before the call, through the object or through what some client could
-    /// do.
+    /// that the end happens before the call, through the object or through synchronisation that
+    /// some client could add.
     ///
     /// ```should_panic
     /// use mazurka_rt::Object;
@@ -461,7 +461,7 @@ impl Caller {
 
 /// Returns all clients with this many threads that make this many calls of these operations in
 /// total. Threads are interchangeable. Clients with fewer calls need no check: each of their
-/// histories is a part of a history of a larger one.
+/// histories is a part of a history of a larger client.
 ///
 /// ```
 /// let all: Vec<Vec<Vec<char>>> = mazurka_rt::clients(&['a'], 2, 2).collect();

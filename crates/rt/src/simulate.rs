@@ -52,7 +52,7 @@ pub(crate) struct RecordedStep {
 /// The coroutine of a thread.
 pub(crate) type Thread = Coroutine<(), Request, (), DefaultStack>;
 
-/// The coroutines of the current execution and what they share.
+/// The coroutines of the current execution and the state that they share.
 pub(crate) struct Stage {
     pub body: Rc<dyn Fn()>,
     pub world: Box<World>,
@@ -161,7 +161,8 @@ impl Simulator {
     #[cfg(not(feature = "symbolic"))]
     fn follow_inputs_of(&mut self, _: &Self) {}
 
-    /// Returns the thread with this path. Threads are numbered in the order in which they are met.
+    /// Returns the thread with this path. Threads are numbered in the order in which they first
+    /// appear.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ProcessId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -174,8 +175,8 @@ impl Simulator {
         self.stage.abandon(&self.table);
         self.len = 0;
         self.inner(|inner| inner.restart = false);
-        // The code before the first step may show such a fact, too; then the execution is restarted
-        // here.
+        // Even the code before the first step may show a fact that the search must know from its
+        // start. Then the execution is restarted here.
         loop {
             self.stage.begin(&mut Table::Growing(&mut self.table));
             if !self.inner(|inner| std::mem::take(&mut inner.restart)) {
@@ -248,8 +249,8 @@ impl Simulator {
         self.stage.begin(&mut Table::Known(&self.table));
     }
 
-    /// Repeats a step in such an execution. Returns false if it starts a thread that was not
-    /// started before.
+    /// Repeats a step in an execution that [`start_again`](Self::start_again) has started. Returns
+    /// false if the step starts a thread that was not started before.
     pub fn step_as(&self, event: &Event) -> bool {
         self.inner(|inner| {
             inner.begin_step(event.process, &[]);
@@ -260,8 +261,8 @@ impl Simulator {
             .run(event.process, &mut Table::Known(&self.table))
     }
 
-    /// Lets a thread make a step in such an execution. Returns false if it starts a thread that was
-    /// not started before.
+    /// Lets a thread make a step in an execution that [`start_again`](Self::start_again) has
+    /// started. Returns false if the step starts a thread that was not started before.
     pub fn step_alone(&self, process: ProcessId) -> bool {
         self.inner(|inner| inner.begin_step(process, &[]));
         self.stage.run(process, &mut Table::Known(&self.table))
@@ -427,7 +428,8 @@ impl Stage {
         }
     }
 
-    /// Turns solver queries off while steps are only repeated, or an execution is only finished.
+    /// Turns solver queries off (`_on`) or on again. They are off while steps are only repeated, or
+    /// an execution is only finished.
     fn follow(&self, _on: bool) {
         #[cfg(feature = "symbolic")]
         {
@@ -471,7 +473,7 @@ impl Stage {
         self.record_step();
     }
 
-    /// Keeps the description of the last step.
+    /// Stores the description of the last step, if steps are recorded.
     pub fn record_step(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
@@ -496,7 +498,8 @@ impl Stage {
             let inner = self.world.inner.borrow();
             std::thread::panicking() && inner.unwinding == 0 && !inner.real_panic
         };
-        // Under a memory model the engine alone could say what the remaining accesses return.
+        // Under a memory model threads cannot be finished: only the engine could supply the values
+        // that their remaining accesses read.
         if !search_failed && self.world.memory.is_none() {
             self.follow(true);
             self.finish(table);

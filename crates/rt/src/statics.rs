@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// Returns the twin of a static that the model keeps for all its executions.
+    /// Returns the twin of a static, which serves all executions of the model.
     #[allow(unsafe_code)]
     pub fn twin<'a, T>(&self, meta: &'a Meta, make: impl FnOnce() -> T) -> &'a T {
         let mut twins = self.twins.0.borrow_mut();
@@ -180,7 +180,7 @@ impl World {
     ///
     /// # Safety
     ///
-    /// A copy of the bytes of the lock must be as good a value as the lock.
+    /// A copy of the bytes of the lock must be a valid, independent value.
     #[allow(unsafe_code)]
     pub unsafe fn twin_of_bytes<'a, T: ?Sized>(
         &self,

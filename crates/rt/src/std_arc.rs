@@ -5,8 +5,8 @@
 //! a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built
 //! on std's, so it calls `drop_slow`, too, but its counts are tracked. So each thread counts the
 //! running destructors that our own `Arc`s have called. If the stack shows more frames of
-//! `drop_slow` than that, the code under test uses std's `Arc` itself, and that `Arc` has called a
-//! destructor.
+//! `drop_slow` than this count, the code under test uses std's `Arc` itself, and that `Arc` has
+//! called a destructor.
 //!
 //! The symbols of a stack are looked up once for each sequence of return addresses. In a program
 //! without symbols (`strip = true`), no destructor is recognised.

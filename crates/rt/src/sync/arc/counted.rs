@@ -1,12 +1,14 @@
 //! Reference counts as shared objects, in interleavings.
 //!
-//! Most programs cannot observe in which order references are made and dropped, so these are not
-//! events. A program can observe it in two cases. Either a thread *reads* a count (`try_unwrap`,
-//! `get_mut`, `upgrade`, `strong_count`, …) that another thread *changes*, and spawn and join alone
-//! do not order the two. Or a destructor makes steps, and in another order of drops another thread
-//! would have run it. In both cases the count becomes a shared object and the search starts again:
-//! now making or dropping a reference is a step that writes the count, and an operation whose
-//! result depends on the count is a step that reads it.
+//! Most programs cannot observe the order in which references are made and dropped, so making or
+//! dropping one is not a step. A program can observe this order in two cases:
+//! - A thread *reads* a count (`try_unwrap`, `get_mut`, `upgrade`, `strong_count`, …) that another
+//!   thread *changes*, and spawn and join alone do not order the two operations.
+//! - A destructor makes steps, and in another order of drops another thread would have run it.
+//!
+//! In both cases the count becomes a shared object and the search starts again: now making or
+//! dropping a reference is a step that writes the count, and an operation whose result depends on
+//! the count is a step that reads it.
 //!
 //! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone: for each thread, how
 //! many of its uses of counts happen before.
@@ -132,7 +134,8 @@ impl Inner {
     }
 }
 
-/// Records a use of a count by the current thread, in interleavings; a step if the count is shared.
+/// In interleavings, records that the current thread uses a count. This is a step if the count is a
+/// shared object.
 pub(super) fn uses(at: usize, count: Count, usage: CountUse, what: (&'static str, Place)) {
     let Some(world) = world().filter(|world| world.memory.is_none()) else {
         return;

@@ -1,7 +1,7 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
 //! The counts are those of std's `Arc`. Changing a count is not a step unless the program can
-//! observe it (counted.rs). Vector clocks know what the counts order, as in std: dropping a
+//! observe it (counted.rs). In the vector clocks the counts synchronise as in std: dropping a
 //! reference releases, dropping the last one acquires, and so do `get_mut`, `try_unwrap`,
 //! `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count` and `weak_count`
 //! are relaxed.
@@ -10,8 +10,8 @@
 //! Objects in it are named by the region.
 //!
 //! std's `Arc` cannot report its drop, so this is a separate type. It lacks two abilities of std's
-//! type: it does not coerce to an `Arc<dyn Trait>`, and it cannot be a receiver
-//! (`self: Arc<Self>`). In these cases convert from std's ([`Arc::from_std`]), or use std's.
+//! type: it does not coerce to an `Arc<dyn Trait>`, and it cannot be a receiver (`self:
+//! Arc<Self>`). In these cases convert from std's type ([`Arc::from_std`]), or use std's type.
 
 mod counted;
 mod regions;
