@@ -112,7 +112,7 @@ mod signals {
     thread_local! {
         /// The running coroutine.
         static RUNNING: Cell<Option<CoroutineTrapHandler<()>>> = const { Cell::new(None) };
-        /// Why the handler has ended it; `None` if it has not.
+        /// Why the handler has ended the coroutine; `None` if it has not.
         static TRAPPED: Cell<Option<Trap>> = const { Cell::new(None) };
     }
 
@@ -130,7 +130,7 @@ mod signals {
     /// All watched models.
     static WATCHED: Mutex<Vec<Arc<Entry>>> = Mutex::new(Vec::new());
 
-    /// Time between two looks at the models.
+    /// Time between two checks of the models.
     const PAUSE: Duration = Duration::from_millis(50);
 
     fn watched() -> std::sync::MutexGuard<'static, Vec<Arc<Entry>>> {
@@ -245,7 +245,7 @@ mod signals {
                     let mut action: libc::sigaction = std::mem::zeroed();
                     action.sa_sigaction = handler as *const () as usize;
                     // std gives its threads a separate stack for handlers; the handler cannot run
-                    // on a full one.
+                    // on the stack that has overflowed.
                     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
                     action
                 };

@@ -26,7 +26,7 @@ const KIND: &str = "RwLock";
 pub struct RwLock<T: ?Sized> {
     meta: OwnedMeta,
     poisoned: AtomicBool,
-    /// Whether it has been used outside a model.
+    /// Whether the lock has been used outside a model.
     used: AtomicBool,
     inner: sync::RwLock<T>,
 }
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// Ends a write. The function that is passed releases the real lock.
+    /// Ends a write. `give_back` releases the real lock.
     fn give_write_weakly(
         &self,
         cell: u32,

@@ -3,8 +3,8 @@
 //! A *place* is a call in the source that names orderings, together with the orderings written
 //! there. To try other orderings, the runtime replaces the written ones while the test runs. A
 //! place is known once a search has met it. If a search with other orderings meets new places, the
-//! whole question is asked again with these places, too. `mazurka_memory::orders` determines which
-//! orderings are tried.
+//! whole procedure starts again with these places included. `mazurka_memory::orders` determines
+//! which orderings are tried.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -144,7 +144,7 @@ impl fmt::Display for Orderings {
 const MOST_EXECUTIONS: u64 = 5000;
 const MOST_TIME: Duration = Duration::from_secs(2);
 
-/// A call that a search has met.
+/// A call that names orderings and that a search has reached.
 struct OrderedCall {
     place: Place,
     what: (&'static str, &'static str),
@@ -297,10 +297,11 @@ impl Advisor<'_> {
         }
     }
 
-    /// Returns the advice for a test that passes or fails as written.
+    /// Returns the advice for a test. `passes` tells whether it passes with the orderings as
+    /// written.
     fn advise(&mut self, passes: bool) -> Result<(Advice, Vec<AccessOrder>), Refused> {
         if !passes {
-            // Calls that are met only after the failure must be known, too.
+            // Calls that the program reaches only after the failure must be known, too.
             self.chosen(|chosen| {
                 chosen.strongest = true;
                 chosen.orders.fill(MemoryOrder::SeqCst.into());
