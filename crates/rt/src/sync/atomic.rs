@@ -481,8 +481,8 @@ macro_rules! atomic {
             }
 
             /// Replaces the value by the result of a function, unless that is `None`. Calls the
-            /// function again if another thread has written in between. Returns the old value, as an
-            /// error if nothing was written.
+            /// function again if another thread has written in between. Returns the old value, as
+            /// an error if nothing was written.
             #[track_caller]
             #[inline]
             pub fn fetch_update<F>(

@@ -59,7 +59,7 @@ fn a_seed_names_the_same_schedules_in_every_version() {
     assert_eq!([evenly.join(" "), by_priority.join(" ")], expected);
 }
 
-/// An update is lost, or two locks are taken in opposite orders.
+/// A program with a mistake: an update may be lost, or two locks are taken in opposite orders.
 fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let x = Arc::new(AtomicU32::new(0));
@@ -82,7 +82,7 @@ fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// The number of executions before the failure, and the schedule to replay.
+/// Returns the number of executions up to the failure, and the schedule of its replay.
 fn found(sample: impl FnOnce(Builder) -> Summary, seed: u64) -> String {
     let builder = Builder {
         seed,
