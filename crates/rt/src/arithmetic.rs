@@ -71,8 +71,8 @@ impl Operation {
             Operation::Add if !signed => terms.less(result, a),
             Operation::Sub if !signed => terms.less(a, b),
             Operation::Add | Operation::Sub => {
-                // Without overflow, `a + b` is less than `a` exactly if `b` is negative, and `a -
-                // b` is less than `a` exactly if `b` is positive.
+                // Without overflow, `a + b` is less than `a` exactly if `b` is negative, and
+                // `a - b` is less than `a` exactly if `b` is positive.
                 let negative = terms.less(b, zero);
                 let less = terms.less(result, a);
                 match self {

@@ -18,7 +18,7 @@
 //!
 //! All facts together would make a replay long, and the replayed execution usually shows them by
 //! itself. So a replay states the facts of all rows but the last only if its schedule cannot be
-//! followed without them. It always states those of the last row.
+//! followed without them. It always states the facts of the last row.
 
 use mazurka_core::{Execution, Schedule};
 

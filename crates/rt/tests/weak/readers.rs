@@ -68,7 +68,7 @@ fn readers_commute() {
 enum Section {
     Read(usize),
     Write(usize),
-    /// The second lock within the first.
+    /// A section within another one: for each, the lock and whether it writes.
     Nested([(usize, bool); 2]),
 }
 

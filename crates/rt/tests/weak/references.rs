@@ -224,7 +224,7 @@ fn a_replay_knows_the_counts() {
     assert_eq!(again.lines().next(), report.lines().next());
 }
 
-/// Its destructor reads the value that another thread has written.
+/// A slot whose destructor reads the value that another thread has written.
 struct Looks(Slot);
 
 impl Drop for Looks {
@@ -238,7 +238,8 @@ impl Drop for Looks {
 /// the weak reference.
 #[test]
 fn the_fence_of_the_last_drop() {
-    /// Another thread writes before it drops its weak reference. Then the value is destroyed.
+    /// Passes a value to `ends`, after another thread has written it and has dropped its weak
+    /// reference.
     fn body(ends: fn(Arc<Looks>)) {
         let value = Arc::new(Looks(Slot::new()));
         let weak = Arc::downgrade(&value);

@@ -10,8 +10,9 @@
 //! Objects in it are named by the region.
 //!
 //! std's `Arc` cannot report its drop, so this is a separate type. It lacks two abilities of std's
-//! type: it does not coerce to an `Arc<dyn Trait>`, and it cannot be a receiver (`self:
-//! Arc<Self>`). In these cases convert from std's type ([`Arc::from_std`]), or use std's type.
+//! type: it does not coerce to an `Arc<dyn Trait>`, and it cannot be a receiver
+//! (`self: Arc<Self>`). In these cases convert from std's type ([`Arc::from_std`]), or use std's
+//! type.
 
 mod counted;
 mod regions;
@@ -64,14 +65,14 @@ fn address<T: ?Sized>(value: *const T) -> usize {
     value.cast::<()>() as usize
 }
 
-/// Tells the clocks about an access to a count.
+/// Records an access to a count in the clocks.
 fn order(at: usize, count: Count, load: Ordering, store: Option<Ordering>) {
     if let Some(world) = world() {
         world.inner.borrow_mut().counted(at, count, load, store);
     }
 }
 
-/// Tells the clocks that a strong reference is dropped.
+/// Records in the clocks that a strong reference is dropped.
 fn drop_one(at: usize, last: bool) {
     let load = if last {
         Ordering::Acquire
@@ -84,7 +85,7 @@ fn drop_one(at: usize, last: bool) {
     }
 }
 
-/// Tells the clocks that the last reference is dropped: std makes an acquire fence.
+/// Records in the clocks the acquire fence that std makes when the last reference is dropped.
 fn fence() {
     if let Some(world) = world() {
         let mut inner = world.inner.borrow_mut();

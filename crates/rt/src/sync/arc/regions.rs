@@ -289,8 +289,8 @@ impl Inner {
         }
     }
 
-    /// Tells the clocks that the current thread has read a count, and changed it if
-    /// there is a `store`.
+    /// Records in the clocks that the current thread has read a count, and has changed it if there
+    /// is a `store`.
     pub(super) fn counted(
         &mut self,
         at: usize,
