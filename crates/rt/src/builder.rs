@@ -369,8 +369,9 @@ pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
     /// Number of runs that do not count as executions: they repeated an explored execution, or the
-    /// memory model turned out to forbid them. Under sequential consistency, only programs with an
-    /// `RwLock` have such runs.
+    /// memory model turned out to forbid them. Under sequential consistency, such runs exist only
+    /// in programs with an `RwLock` or with a loop that spins on several objects, and in searches
+    /// with a checkpoint.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,

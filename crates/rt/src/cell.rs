@@ -204,9 +204,9 @@ pub(crate) fn drops(world: &World, meta: &Meta, cell: u32) -> DropOf {
     let mut inner = world.inner.borrow_mut();
     let after = inner.me().pending.place;
     if world.memory.is_some() {
-        // Whether the drop counts as a write must not depend on what other threads happen to have
-        // done before. If the thread has joined all others, the drop can race with no access, so it
-        // is not recorded as a write. The mark (freed.rs) finds later uses.
+        // Whether the drop counts as a write must not depend on steps of other threads that merely
+        // happen to come earlier. If the thread has joined all others, the drop can race with no
+        // access, so it is not recorded as a write. The mark (freed.rs) finds later uses.
         if inner.has_joined_all() {
             return DropOf::Seen;
         }

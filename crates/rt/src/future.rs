@@ -132,8 +132,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The waker of a task of an executor: the index of the task, and the queue that waking it adds
-/// this index to.
+/// The waker of a task of an executor: the index of the task, and the queue to which waking the
+/// task adds this index.
 struct Task {
     number: usize,
     ready: Arc<Ready>,

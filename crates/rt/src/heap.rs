@@ -7,7 +7,8 @@
 //! blocks are, and objects are named by their blocks. The name of a block consists of the thread
 //! that allocated it, its size, and the number of blocks of this size that the thread had allocated
 //! before. The name of an object consists of its block, its offset, and the number of objects named
-//! there before. Like the names of `Arc`s, these are functions of what the thread has done.
+//! there before. Like the names of `Arc`s, these names are functions of the steps of the thread
+//! alone.
 //!
 //! The stack of a thread is a block, too, named by the thread. The position of a frame on
 //! it depends on the calls of the thread, and objects that successively occupy one
@@ -156,8 +157,8 @@ enum BlockRecording {
 }
 
 impl Blocks {
-    /// Forgets the blocks of the previous execution. Returns whether those of the new one are to be
-    /// recorded.
+    /// Forgets the blocks of the previous execution. Returns whether the blocks of the new
+    /// execution are recorded.
     pub fn begin(&mut self) -> bool {
         self.recorded.clear();
         self.counts.clear();
@@ -182,8 +183,8 @@ impl Blocks {
         self.recording == BlockRecording::Next
     }
 
-    /// Reacts to a repeated execution that diverged. Returns whether block names may have misled
-    /// it; then they are not used any more.
+    /// Reacts to a repeated execution that diverged. Returns whether the names of blocks may be the
+    /// reason. If so, they are not used any more.
     pub fn distrust(&mut self) -> bool {
         let used = self.recording == BlockRecording::Used;
         if used {

@@ -19,10 +19,11 @@
 //! makes an end happen before a call, then by coherence the call sees this end. Conversely, an end
 //! that a call sees happens before the call. So the marks that a call has read *are* the operations
 //! that happen before it, and all ways in which clients can synchronise are explored. The marks
-//! remove no execution. Fences may force a call to see an end that it could miss without them, so
-//! the execution in which the call misses this end is not explored. But then the end precedes the
-//! call in the order of the fences, so an edge from the end to the call adds no cycle to the
-//! model's relations. The history with this edge has the same results, and fewer orders explain it.
+//! remove no execution of the object. But fences may force a call to see an end that it could
+//! otherwise miss. Then the history in which the call misses this end is not checked. This hides no
+//! violation: the end precedes the call in the order of the fences, so an edge from the end to the
+//! call adds no cycle to the model's relations. The history with this edge has the same results,
+//! and fewer orders explain it.
 //!
 //! | paper | here |
 //! |---|---|
@@ -169,7 +170,8 @@ impl Marks {
         seen
     }
 
-    /// Makes the end step of an operation; `ended` operations of the thread have ended then.
+    /// Makes the end step of an operation. With this operation, `ended` operations of the thread
+    /// have ended.
     fn end(&self, world: &World, caller: &Caller, ended: usize) {
         let cell = world.cell(&self.0[caller.number], KIND);
         let pending = Pending::new(Some(Access::write(cell)), (KIND, "end"), caller.place);
@@ -190,8 +192,9 @@ where
     O: Clone + Debug + Send + Sync + 'static,
     R: PartialEq + Debug + Send + 'static,
 {
-    /// Describes an object by how to make it and how to call an operation, and its specification by
-    /// an initial state and the effect of an operation on it.
+    /// `make` makes the object under test, and `call` calls one of its operations. Its
+    /// specification consists of an initial state, `start`, and of `apply`, which applies an
+    /// operation to the state and returns the result.
     ///
     /// ```
     /// use mazurka_rt::Object;

@@ -1,9 +1,9 @@
 //! Runs a closure as a program for explorers: threads are coroutines, and going back means
 //! repeating the steps.
 //!
-//! Going back costs nothing until the state or a step is needed, because explorers often go back
-//! many times before they continue. Coroutines reuse stacks; threads, cells, names and events keep
-//! their memory from one execution to the next.
+//! The steps are repeated only when the state or a new step is needed, because explorers often go
+//! back many times before they continue. Coroutines reuse stacks; threads, cells, names and events
+//! keep their memory from one execution to the next.
 //!
 //! farewell.rs explains how an abandoned execution ends.
 
@@ -512,9 +512,9 @@ impl Stage {
         let mut stacks = self.stacks.borrow_mut();
         for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
             // SAFETY: the values on its stack are leaked, not dropped. No code that refers to the
-            // stack runs again: scoped threads are abandoned with their parents, and a body that
-            // keeps pointers to the stacks of its threads beyond an execution would not be the same
-            // program the next time.
+            // stack runs again: scoped threads are abandoned with their parents, and a body must
+            // not keep pointers to the stacks of its threads from one execution to the next,
+            // because it must behave in the same way each time.
             #[allow(unsafe_code)]
             unsafe {
                 coroutine.force_reset();

@@ -283,7 +283,8 @@ mod signals {
                     libc::abort();
                 }
             }
-            // Not an overflow of ours: restore the previous handler and retry the instruction.
+            // This is not an overflow of a coroutine: restore the previous handler and retry the
+            // instruction.
             let at = usize::from(signal == FAULTS[1]);
             let before = &raw const BEFORE[at];
             libc::sigaction(signal, (*before).as_ptr(), std::ptr::null_mut());

@@ -7,7 +7,7 @@
 //! | thesis | here |
 //! |---|---|
 //! | path constraint | `path` |
-//! | the inputs of a test execution | `model`, and `values` at the end of a reported run |
+//! | the inputs of a test execution | `model`; in a reported run, `Asked::value` |
 //! | a branch of the symbolic execution tree | an outcome of the step that compares |
 //!
 //! A comparison takes one of two *sides*: true or false. The side that it takes is an outcome of

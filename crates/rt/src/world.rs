@@ -337,7 +337,7 @@ pub(crate) struct Inner {
     pub effects: StepEffects,
     pub recording: bool,
     pub clocks: Clocks,
-    /// The failures met so far, without repetition.
+    /// The failures found so far, without repetition.
     pub failures: Vec<Failure>,
     /// Whether the run has shown a fact that the search must know from its start (facts.rs).
     pub restart: bool,

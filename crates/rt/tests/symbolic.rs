@@ -1,5 +1,5 @@
-//! Inputs: in every really different execution, each combination of results of the comparisons that
-//! some input leads to is explored once.
+//! Inputs: for every really different execution, each combination of results of the comparisons is
+//! explored once, if some input leads to it.
 //!
 //! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features
 //! symbolic --test symbolic`.
@@ -410,8 +410,8 @@ fn run(threads: &[Vec<Op>], inputs: [Symbolic<i8>; 2]) -> Seen {
         value: 0.into(),
         log: Vec::new(),
     };
-    // The two are made at two places: for objects of one place, steps of registration would be
-    // added.
+    // The locks are made at two places of the source. If they were made at one place, threads would
+    // have to register with them, which adds steps.
     let shared = Arc::new([Mutex::new(cell()), Mutex::new(cell())]);
     let all: Vec<_> = threads
         .iter()

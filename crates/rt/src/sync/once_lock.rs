@@ -2,8 +2,8 @@
 //!
 //! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the
 //! earlier value may still exist. So a value never moves. Each value has its own allocation, with a
-//! link to the value of the execution before. Only dropping the `OnceLock`, which ends all borrows,
-//! frees the values.
+//! link to the value of the previous execution. Only dropping the `OnceLock`, which ends all
+//! borrows, frees the values.
 
 use std::fmt;
 use std::marker::PhantomData;

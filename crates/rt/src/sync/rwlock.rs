@@ -3,8 +3,8 @@
 //! Reads commute with each other; writes commute with nothing. Several threads may hold the lock,
 //! so its acquisitions are guarded steps (steps that are possible only in some states). With
 //! guarded steps, some runs turn out to repeat an explored execution; they count as blocked, not as
-//! executions. Any thread that can take the lock may do so, even if other threads wait. No real
-//! implementation allows more.
+//! executions. Any thread that can take the lock may do so, even if other threads wait. Real
+//! implementations may be stricter.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

@@ -5,11 +5,11 @@
 //! its two *sides*, true and false. Only outcomes that are feasible together with the decisions of
 //! all threads so far are explored. `mazurka-memory` stores questions and outcomes as indices. This
 //! file gives the indices their meaning, and the solver decides what is feasible. The tables are
-//! kept for all executions of a search, so an index means the same in each.
+//! kept for all executions of a search, so an index has the same meaning in all of them.
 //!
 //! A reported execution runs with concrete values of the inputs that lead to the same decisions, so
-//! its graph has no decision events. Its schedule is that of the search without the decisions, and
-//! a replay lists the values as facts: `rc11: 0 0.1=1; 0#0=7`.
+//! its graph has no decision events. Its schedule is the schedule of the search without the
+//! decisions, and a replay lists the values as facts: `rc11: 0 0.1=1; 0#0=7`.
 
 #[cfg(not(feature = "symbolic"))]
 mod known {

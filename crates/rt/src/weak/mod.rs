@@ -22,7 +22,7 @@
 //!   they happen.
 //! - *Names* of objects are those of `names.rs`: they are functions of what precedes an
 //!   access in po ∪ rf.
-//! - Whatever cannot be explored is refused ([`World::refuse`]), never explored wrongly.
+//! - An operation that cannot be explored is refused ([`World::refuse`]), never explored wrongly.
 //!
 //! | file | content |
 //! |---|---|
@@ -90,8 +90,8 @@ pub(crate) struct EngineState {
     round: Round,
     /// Number of its waits for a token.
     waits: u32,
-    /// A vector clock of spawn and join alone: for each thread, how many of its uses of `Arc`s
-    /// happen before.
+    /// A vector clock of spawn and join alone: for each thread, the number of its uses of `Arc`s
+    /// that happen before the next operation of this thread.
     pub spawn_join_clock: Vec<u32>,
 }
 

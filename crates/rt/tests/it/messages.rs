@@ -118,7 +118,7 @@ fn a_replay_in_another_process() {
     let output = run(&schedule);
     assert!(output.contains("an update was lost"), "{output}");
     assert!(output.contains("found after 1 execution;"), "{output}");
-    // One thread after the other is fine.
+    // If one thread runs after the other, no update is lost.
     assert!(run("0.0 0.0 0.1 0.1").contains("1 passed"));
     assert!(run("0.7").contains("does not fit"));
     assert!(run("nonsense").contains("this is no schedule"));
@@ -214,7 +214,7 @@ fn the_printed_test_compiles() {
     });
     let (_, test) = message.split_once("or as a test:\n\n").expect("a test");
     assert!(test.contains("#[test]") && test.contains("mazurka_rt::replay("));
-    // The same with a name for the body.
+    // The test that is printed if the body has a name.
     let named = panic_of(|| model(lost_update));
     let (_, named) = named.split_once("or as a test:\n\n").expect("a test");
     // The files in printed/ are the printed tests, except for the attribute and the comment, so

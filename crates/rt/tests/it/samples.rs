@@ -51,7 +51,7 @@ fn logged(sample: impl Fn(Builder, Box<dyn Fn() + Send + Sync>) -> Summary) -> V
 fn a_seed_names_the_same_schedules_in_every_version() {
     let evenly = logged(|builder, body| builder.check_random(body, 6));
     let by_priority = logged(|builder, body| builder.check_pct(body, 6, 3));
-    // The first entry of each is an execution that was abandoned when it met the `RwLock`.
+    // The first entry of each list is an execution that was abandoned when it used the `RwLock`.
     let expected = [
         "aaa2bbb1ccc1 cbabab1a1cc0 abccbc2b2aa2 bacbb0cc2aa1 cbcabb0aa0c2 cbabcc2ab2a0 bcbab0cc2aa0",
         "caaa2bbb1cc1 ccc1aaa1bbb0 ccc2aaa2bbb2 aaa0ccc2bbb1 ccc0bbb0aaa2 aaa2bbb2ccc0 caaa0bbb2cc0",

@@ -312,8 +312,8 @@ fn the_time_limit_is_for_all_searches_together() {
     }
 }
 
-/// The code runs once for each execution, even if executions differ only in the order of updates. A
-/// run that is abandoned would leak what its threads own.
+/// The code runs once for each execution, even if executions differ only in the order of updates:
+/// no run is abandoned.
 #[test]
 fn code_runs_once_for_each_execution() {
     static RUNS: Count = Count::new(0);

@@ -10,8 +10,9 @@
 //! dropping a reference is a step that writes the count, and an operation whose result depends on
 //! the count is a step that reads it.
 //!
-//! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone: for each thread, how
-//! many of its uses of counts happen before.
+//! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone. For each thread it
+//! has the number of uses of counts that happen before the next operation of the thread with this
+//! clock.
 
 use super::regions::Count;
 use crate::names::entry;
@@ -29,8 +30,8 @@ pub(super) enum CountUse {
     Updates,
 }
 
-/// For each thread, the time (in the clock of spawn and join) of its last use of a count that reads
-/// it, and of its last use that changes it.
+/// The uses of a count. For each thread, the time (in its clock of spawn and join) when it last
+/// read the count, and when it last changed the count.
 #[derive(Default)]
 pub(super) struct Uses {
     asks: Vec<u32>,

@@ -20,7 +20,8 @@ fn join(into: &mut Clock, from: Clock) {
     }
 }
 
-/// Plain data: for each access to it the thread, its clock then, and whether it wrote.
+/// The accesses to plain data: for each one the thread, the time of the thread, and whether it
+/// wrote.
 type Data = Vec<(usize, u32, bool)>;
 
 #[derive(Clone, Default)]

@@ -100,7 +100,7 @@ mod planted;
 
 use machine::{Machine, Verdict};
 
-/// A node on the heap; never freed, because threads may come late.
+/// A node on the heap. It is never freed, because another thread may still read it.
 struct Node {
     value: UnsafeCell<u32>,
     count: AtomicU32,
@@ -167,7 +167,7 @@ impl<'a> Shared<'a> {
         guard
     }
 
-    /// Performs an operation that leaves no guard.
+    /// Performs an operation other than `Lock` and `Unlock`.
     #[allow(unsafe_code)]
     fn run(&self, op: Op, slots: &mut Vec<Arc<Slot>>, log: &mut Vec<u32>) {
         match op {
