@@ -10,7 +10,7 @@ pub trait Choices {
     /// The type of the chosen value.
     type Item;
 
-    /// Returns the range of the numbers of the values: the first number, and the last plus 1.
+    /// The values are numbered. Returns the first number, and the last number plus 1.
     #[doc(hidden)]
     fn numbers(&self) -> (i64, i64);
 

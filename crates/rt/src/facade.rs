@@ -101,8 +101,8 @@ pub fn record_late_events(events: &'static str, place: &'static Location<'static
     }
 }
 
-/// Whether choices are drawn at random. In a model this is the case if schedules are drawn at
-/// random; outside a model it always is.
+/// Whether choices are drawn at random. In a model they are if schedules are; outside a model this
+/// is true.
 pub fn draws() -> bool {
     world().is_none_or(|world| world.inner.borrow().random_choices.is_some())
 }

@@ -88,7 +88,8 @@ impl<T> Monitor<T> {
         result
     }
 
-    /// Accesses the state without a step: no other thread can reach it, or it is only printed.
+    /// Accesses the state without a step. This is right only if no other thread can reach the
+    /// state, or if the state is only printed.
     pub fn peek<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         look(&mut self.lock())
     }
