@@ -27,8 +27,8 @@ pub(crate) struct Watched {
     made: u64,
     /// Whether the memory of `Arc`s is watched, too.
     arcs: bool,
-    /// Whether the execution has put a value into a `OnceLock`. If this is a static, no execution
-    /// drops the value.
+    /// Whether the execution has put a value into a `OnceLock`. If the `OnceLock` is a static, no
+    /// execution drops its value.
     pub kept: bool,
 }
 
@@ -89,7 +89,7 @@ fn allocated(pointer: *mut u8, place: Place) {
 ///
 /// # Safety
 ///
-/// As with std.
+/// The requirements are those of [`std::alloc::alloc`].
 #[track_caller]
 #[allow(unsafe_code)]
 pub unsafe fn alloc(layout: Layout) -> *mut u8 {
@@ -103,7 +103,7 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// As with std.
+/// The requirements are those of [`std::alloc::alloc_zeroed`].
 #[track_caller]
 #[allow(unsafe_code)]
 pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
@@ -117,7 +117,7 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// As with std.
+/// The requirements are those of [`std::alloc::dealloc`].
 ///
 /// # Panics
 ///

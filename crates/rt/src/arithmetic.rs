@@ -71,8 +71,8 @@ impl Operation {
             Operation::Add if !signed => terms.less(result, a),
             Operation::Sub if !signed => terms.less(a, b),
             Operation::Add | Operation::Sub => {
-                // Adding a nonnegative number must not make the sum less; adding a negative one
-                // must.
+                // Without overflow, `a + b` is less than `a` exactly if `b` is negative, and
+                // `a - b` is less than `a` exactly if `b` is positive.
                 let negative = terms.less(b, zero);
                 let less = terms.less(result, a);
                 match self {
@@ -89,6 +89,8 @@ impl Operation {
         }
     }
 
+    /// Returns Rust's panic messages for an overflow and for a divisor of 0. The second one is
+    /// empty for operations that do not divide.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Operation::Add => ("attempt to add with overflow", ""),
@@ -161,8 +163,8 @@ mod tests {
 
     use super::*;
 
-    /// All numbers of four bits, with a constant on either side: results and overflows agree with
-    /// exact arithmetic.
+    /// Results and overflows agree with exact arithmetic, for all pairs of four-bit numbers: both
+    /// as variables, and with a constant on one side.
     #[test]
     fn overflows_are_exact() {
         use Operation::*;

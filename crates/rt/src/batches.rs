@@ -4,7 +4,7 @@
 //! batches, each with its own seed. If several batches fail, the failure of the batch with the
 //! least index is reported.
 //!
-//! How much a sample has covered is estimated from how often each execution was met
+//! The coverage of a sample is estimated from the number of times that each execution was drawn
 //! (`core/src/record/sample.rs`).
 
 use std::any::Any;
@@ -31,8 +31,8 @@ pub(crate) struct Batch {
     pub before: u64,
 }
 
-/// How often each execution was met, by fingerprint. Executions with equal fingerprints differ at
-/// most in the order of independent steps.
+/// The number of times that each execution was drawn, by fingerprint. Executions with equal
+/// fingerprints differ at most in the order of independent steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExecutionCounts {
     times: FxHashMap<u128, u32>,
@@ -124,8 +124,8 @@ pub struct Coverage {
 }
 
 impl Summary {
-    /// Returns how much was covered, if executions were drawn at random and there were not too many
-    /// different ones to tell apart.
+    /// Returns the coverage of the sample. `None` if executions were not drawn at random, or if
+    /// there were too many different executions to distinguish all of them.
     pub fn coverage(&self) -> Option<Coverage> {
         self.execution_counts.coverage().filter(|_| self.random)
     }
@@ -139,8 +139,8 @@ impl Summary {
                 self.bounds.push(bound);
             }
         }
-        // Some batches may have met orderings weaker than `SeqCst`, and others none: the memory
-        // model of one that has met them counts.
+        // Perhaps only some batches have met an ordering weaker than `SeqCst`. The summary takes
+        // the memory model of such a batch.
         if other.memory != self.memory && !other.no_weak_ordering_met {
             self.memory = other.memory;
         }
@@ -188,7 +188,7 @@ impl Builder {
                 }
                 let batch = self.batch(number, size, most);
                 let drawn = catch_unwind(AssertUnwindSafe(|| draw(&batch)));
-                // Batches after one that fails or is cut do not count.
+                // If a batch fails or is cut, later batches do not count.
                 let cut = |drawn: &Summary| drawn.executions < batch.executions;
                 if drawn.as_ref().map_or(true, cut) {
                     last.fetch_min(number + 1, Ordering::SeqCst);
@@ -202,7 +202,7 @@ impl Builder {
         if workers == 1 {
             work();
         } else {
-            // The test's name is the name of its thread.
+            // Reports take the name of the test from the name of the thread.
             let current = std::thread::current();
             let name = current.name().unwrap_or("main");
             std::thread::scope(|scope| {

@@ -72,8 +72,9 @@ pub struct Builder {
     pub max_executions: Option<u64>,
     /// Limit on time.
     pub time_limit: Option<Duration>,
-    /// Limit on the time of one step. A thread that exceeds it loops without a step or really
-    /// blocks, which is an error. Default: 60 seconds, or `time_limit` if that is less. Linux only.
+    /// Limit on the time of one step. Exceeding it is an error: the thread loops without making a
+    /// step, or really blocks. Default: 60 seconds, or `time_limit` if that is less, but at least 1
+    /// second. Linux only.
     pub step_limit: Option<Duration>,
     /// Limit on the preemptions of one execution. A preemption is a switch to another thread
     /// although the current one could continue. With this bound, executions that differ only in the
@@ -84,7 +85,7 @@ pub struct Builder {
     pub max_decisions: Option<u64>,
     /// Number of rounds without a change that a thread may spin in a loop before it is suspended
     /// until something changes. Default: 0, except that a loop which gives up after at most 8 such
-    /// rounds makes all of them.
+    /// rounds is explored until it gives up.
     pub spins: u32,
     /// How often `Condvar::wait` and `park` may return spuriously, for each thread of an execution.
     /// If not 0, each such call is a choice. Default: 0.
@@ -345,7 +346,8 @@ impl Builder {
 }
 
 impl Builder {
-    /// Returns these settings for a search that starts after others have spent this time.
+    /// Returns these settings for a search that starts after earlier searches have used up this
+    /// time.
     pub(crate) fn after(&self, spent: Duration) -> Self {
         Self {
             spent: self.spent + spent,
@@ -353,8 +355,8 @@ impl Builder {
         }
     }
 
-    /// Returns the bounds that a search has hit. A time limit is replaced by the one that was set,
-    /// because a search that starts after others gets only the rest of that time.
+    /// Returns the bounds that a search has hit. A search that starts after others gets only the
+    /// rest of the time limit. So in the result, the time limit is the one that was set.
     pub(crate) fn as_asked(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
         for bound in &mut bounds {
             if let (Bound::TimeLimit(_), Some(time)) = (&bound, self.time_limit) {
@@ -371,8 +373,9 @@ pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
     /// Number of runs that do not count as executions: they repeated an explored execution, or the
-    /// memory model turned out to forbid them. Under sequential consistency, only programs with an
-    /// `RwLock` have any.
+    /// memory model turned out to forbid them. Under sequential consistency, such runs exist only
+    /// in programs with an `RwLock` or with a loop that spins on several objects, and in searches
+    /// with a checkpoint.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
@@ -391,7 +394,8 @@ pub struct Summary {
     pub no_weak_ordering_met: bool,
     /// Whether spinning threads were suspended: further rounds without a change were not explored.
     pub suspended_spins: bool,
-    /// The spurious events that were possible and not explored, because they are off.
+    /// The kinds of spurious events that were possible but not explored, because their limit is 0;
+    /// `None` if there are none.
     pub spurious_left_out: Option<String>,
     /// Loops that spin and then give up, whose later rounds were not explored.
     pub rounds_left_out: Option<String>,
@@ -401,7 +405,8 @@ pub struct Summary {
     /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.
     pub undecided: Option<String>,
-    /// Where an input had to be a concrete number and had more values than are tried.
+    /// A place where an input had to be a concrete number and had more values than the search
+    /// tries; `None` if there is none.
     pub values_left_out: Option<String>,
     /// Whether the search continued from a checkpoint: the counts include earlier runs.
     pub resumed: bool,

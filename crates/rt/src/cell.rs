@@ -49,11 +49,11 @@ impl<T> UnsafeCell<T> {
         }
     }
 
-    /// Returns the value.
+    /// Returns the value. In a model this counts as a write.
     #[track_caller]
     pub fn into_inner(self) -> T {
         self.check(true, Location::caller());
-        // The cell is taken apart, not dropped.
+        // Moving the value out is not a drop, so `OwnedMeta` must not record one.
         std::mem::forget(self.meta);
         self.inner.into_inner()
     }
@@ -73,7 +73,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.inner.get()
     }
 
-    /// Returns the value. The exclusive borrow excludes all other threads.
+    /// Returns the value. In a model this counts as a write.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         self.check(true, Location::caller());
@@ -177,7 +177,8 @@ fn check_weakly(world: &World, cell: u32, writes: bool, place: Place) -> u32 {
     world.answers()
 }
 
-/// Ends the current thread if the cell has been dropped.
+/// If the `UnsafeCell` has been dropped, reports a use after free and suspends the current thread
+/// for ever.
 fn check_there(world: &World, cell: u32, pending: &Pending) {
     let mut inner = world.inner.borrow_mut();
     if let Some(end) = inner.cells[cell as usize].end {
@@ -187,13 +188,13 @@ fn check_there(world: &World, cell: u32, pending: &Pending) {
     }
 }
 
-/// Whether the clocks (clock.rs) can see what orders the drop of an `UnsafeCell` after the accesses
-/// to it.
+/// Whether the clocks (clock.rs) contain all synchronisation that can order the drop of an
+/// `UnsafeCell` after the accesses to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DropOf {
-    /// They can: either operations on objects of this crate order the drop, or nothing does.
+    /// They do: only operations on objects of this crate can order the drop.
     Seen,
-    /// They cannot: the counts of std's `Arc` order the drop.
+    /// They do not: the counts of std's `Arc` order the drop.
     Unseen,
 }
 
@@ -203,9 +204,9 @@ pub(crate) fn drops(world: &World, meta: &Meta, cell: u32) -> DropOf {
     let mut inner = world.inner.borrow_mut();
     let after = inner.me().pending.place;
     if world.memory.is_some() {
-        // Whether the drop counts as a write must not depend on what other threads happen to have
-        // done before. If the thread has joined all others, such a write can race with nothing.
-        // Later uses are found by the mark (freed.rs).
+        // Whether the drop counts as a write must not depend on steps of other threads that merely
+        // happen to come earlier. If the thread has joined all others, the drop can race with no
+        // access, so it is not recorded as a write. The mark (freed.rs) finds later uses.
         if inner.has_joined_all() {
             return DropOf::Seen;
         }
@@ -293,6 +294,7 @@ pub struct AccessOfCell {
     cell: Option<(u64, u32)>,
     writes: bool,
     place: Place,
+    /// The result of [`UnsafeCell::check`] at the beginning of the access.
     begun: u32,
 }
 

@@ -62,7 +62,7 @@ where
     Builder::new().check(f);
 }
 
-/// Explores a closure and compares its results: every execution must return the same.
+/// Explores a closure and compares its results: every execution must return the same value.
 ///
 /// ```
 /// use mazurka_rt::sync::{Arc, Mutex};
@@ -89,8 +89,8 @@ where
     Builder::new().assert_deterministic(f);
 }
 
-/// Runs a closure under the schedule that a failure printed, possibly in another process. It fails
-/// as it did then.
+/// Runs a closure under the schedule that the report of a failure contains, possibly in another
+/// process. The closure fails in the same way.
 ///
 /// ```should_panic
 /// mazurka_rt::replay(|| panic!("as before"), "");
@@ -269,7 +269,7 @@ impl Builder {
         }
     }
 
-    /// Explores a closure and compares what it returns; see [`assert_deterministic()`].
+    /// Explores a closure and compares the values that it returns; see [`assert_deterministic()`].
     #[track_caller]
     pub fn assert_deterministic<T, F>(&self, f: F) -> Summary
     where
@@ -639,7 +639,7 @@ pub(crate) fn test_body<R: Termination>(f: impl Fn() -> R + 'static) -> Rc<dyn F
     })
 }
 
-/// Wraps a closure so that its result is kept.
+/// Wraps a closure so that its result is stored. Returns the wrapped closure and the results.
 fn observed<T>(f: Rc<dyn Fn() -> T>) -> (Rc<dyn Fn()>, Rc<Results<T>>)
 where
     T: PartialEq + 'static,
@@ -683,8 +683,8 @@ pub(crate) fn fail(
     report.end(executions, about)
 }
 
-/// Makes a report. Ends the test with a message if a run that the report needs does not repeat the
-/// run that was found.
+/// Makes a report. The report runs the program again. If this run diverges from the run that was
+/// found, the test ends with a message about that.
 fn make_report(report: impl FnOnce() -> Report) -> Report {
     let payload = match catch_unwind(AssertUnwindSafe(report)) {
         Ok(report) => return report,

@@ -11,8 +11,8 @@
 //! If any of these differs, a message says so and the search starts again. The checkpoint is
 //! removed when the search finishes or finds a failure.
 //!
-//! A search starts again when it learns something new about the program (`Stop::Restart`). This
-//! holds for a search that continued from a checkpoint, too: it then ignores the checkpoint.
+//! A search starts again when it learns something new about the program (`SearchAbort::Restart`).
+//! If the search has continued from a checkpoint, it then ignores this checkpoint.
 
 use std::cell::{Cell, RefCell};
 use std::hash::Hasher;
@@ -36,14 +36,14 @@ const VERSION: u64 = 2;
 /// Minimum time between two saves.
 pub(crate) const EVERY: Duration = Duration::from_secs(5);
 
-/// The file in which the search of a test is saved, and what was read from it.
+/// The file in which the search of a test is saved, and the search that was read from it.
 pub(crate) struct Checkpoint {
     file: say::Saved,
     /// Identifies the build, the model and the settings; a saved search must have the same key.
     key: Value,
     /// The saved search. `None` if there is none, or if a search has already continued from it.
     before: RefCell<Option<Value>>,
-    /// What earlier runs of the test left unexplored ([`assumptions`]).
+    /// Behaviour that earlier runs of the test left unexplored, in the form of [`assumptions`].
     assumed: RefCell<Option<Value>>,
     /// Whether this search has continued from a checkpoint.
     pub resumed: Cell<bool>,
@@ -189,7 +189,7 @@ impl Checkpoint {
         self.file.tell(&"it is damaged; the search starts anew");
     }
 
-    /// Adds to a summary what earlier runs of the test left unexplored.
+    /// Adds the behaviour that earlier runs of the test left unexplored to a summary.
     pub fn add_earlier(&self, mut summary: Summary) -> Summary {
         summary.resumed = self.resumed.get();
         let assumed = self.assumed.borrow();
@@ -263,7 +263,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns what a summary lists as not explored.
+/// Returns the entries of a summary about unexplored behaviour.
 fn assumptions(summary: &Summary) -> Value {
     json!({
         "spins": summary.suspended_spins,
@@ -289,7 +289,8 @@ fn written(parts: &Parts) -> Value {
     })
 }
 
-/// Reads a saved search, and tells the program the facts that it had learned.
+/// Reads the parts of a saved search, and gives the program the facts that the search had learned.
+/// Returns `None` if the file is damaged.
 fn parts_of(saved: &Value, simulator: &mut Simulator, search: Search<Stateless>) -> Option<Parts> {
     for fact in saved["facts"].as_str()?.split_whitespace() {
         facts::give(simulator, fact).ok().filter(|known| *known)?;

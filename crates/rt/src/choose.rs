@@ -10,7 +10,7 @@ pub trait Choices {
     /// The type of the chosen value.
     type Item;
 
-    /// Returns the range of the numbers of the values: the first number, and the last plus 1.
+    /// The values are numbered. Returns the first number, and the last number plus 1.
     #[doc(hidden)]
     fn numbers(&self) -> (i64, i64);
 
@@ -87,8 +87,8 @@ impl<T, const N: usize> Choices for [T; N] {
     }
 }
 
-/// Returns a value of a range or an array, and explores each of them. Outside a model it
-/// returns the first.
+/// Returns a value of a range or an array; the search explores every such value. Outside a model it
+/// returns the first one.
 ///
 /// It models values that real code would get from outside: an argument, a message, the length of a
 /// buffer. With the feature `symbolic`, `input` lets a solver find the values that matter.

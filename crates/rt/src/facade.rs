@@ -81,7 +81,8 @@ pub fn yield_at(place: &'static Location<'static>) {
     }
 }
 
-/// In a model, waits until no other thread can make a step. Memory models refuse it.
+/// In a model, waits until no other thread can make a step. Under a memory model this cannot be
+/// explored, and the search ends with an error.
 pub fn wait_until_others_wait(verb: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
         world.wait_until_others_wait(verb, place);
@@ -89,7 +90,8 @@ pub fn wait_until_others_wait(verb: &'static str, place: &'static Location<'stat
 }
 
 /// Makes the summary say that these events (such as the ticks of a timer) were explored only when
-/// no other thread could make a step. `place` is where the object that causes them was made.
+/// no other thread could make a step. `place` is the place where the object that causes these
+/// events was made.
 pub fn record_late_events(events: &'static str, place: &'static Location<'static>) {
     if let Some(world) = world() {
         world
@@ -129,7 +131,7 @@ pub fn notify_all(condvar: &Condvar) -> Option<usize> {
     condvar.notify("notify_all", Location::caller())
 }
 
-/// Shows protected data to a condition, which is assumed not to change it.
+/// Applies a function to the data that a guard protects. The function must not change the data.
 pub fn peek<T: ?Sized, R>(guard: &mut MutexGuard<'_, T>, look: impl FnOnce(&mut T) -> R) -> R {
     look(guard.peek())
 }

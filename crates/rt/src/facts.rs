@@ -3,29 +3,29 @@
 //! Some operations are steps only if the program does something special in some execution. For
 //! example, the end of a thread is a step only if the program calls `is_finished`. A search that
 //! learns such a fact starts again with it. A replay makes a single execution, in which the program
-//! may not do it. So the replay lists, after its schedule, the facts that it must know from the
+//! may not do this. So the replay lists, after its schedule, the facts that it must know from the
 //! start:
 //!
-//! | text | what |
+//! | text | meaning |
 //! |---|---|
-//! | `loop=src/a.rs:7:5*3` | number of futile rounds that are explored there |
+//! | `loop=src/a.rs:7:5*3` | at this place, three futile rounds of a loop are explored |
 //! | `ends` | the end of a thread is a step: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is shared |
-//! | `weak=0.1#3` | the count of its weak references is shared |
+//! | `weak=0.1#3` | the count of weak references of this `Arc` is shared |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
-//! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |
+//! | `names=src/a.rs:7:5` | several objects are made at this place, so threads register with them |
 //! | `wakes=1`, `polls=1`, `failures=1` | how many spurious events of each kind a thread may meet |
 //!
 //! All facts together would make a replay long, and the replayed execution usually shows them by
 //! itself. So a replay states the facts of all rows but the last only if its schedule cannot be
-//! followed without them. It always states those of the last row.
+//! followed without them. It always states the facts of the last row.
 
 use mazurka_core::{Execution, Schedule};
 
 use crate::report;
 use crate::simulate::Simulator;
 
-/// Returns the words that a replay needs besides its schedule.
+/// Returns the facts that a replay lists after its schedule.
 pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> {
     if simulator.is_shown_by(schedule) {
         simulator.inner(|inner| inner.spurious.settings().collect())
@@ -60,7 +60,7 @@ pub(crate) fn word(place: impl ToString) -> String {
     place.to_string().replace(' ', "%20")
 }
 
-/// Tells a program the fact that a word of a replay states. Returns false if the word is not a fact
+/// Gives a program the fact that a word of a replay states. Returns false if the word is not a fact
 /// but the value of an input.
 pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String> {
     let misread = || format!("`{fact}` is nothing that a replay knows");
@@ -88,8 +88,8 @@ pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String
 }
 
 impl Simulator {
-    /// Whether a program that knows no facts can make the steps of a schedule, and makes as many
-    /// events as this one.
+    /// Whether the program can make the steps of a schedule without being given any facts, with one
+    /// event for each step.
     fn is_shown_by(&self, schedule: &Schedule) -> bool {
         let mut other = self.anew();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -9,7 +9,8 @@
 //! one (`CellState::flag`).
 //!
 //! The steps of two readers commute. A step of `read_recursive` conflicts with every other step on
-//! the lock: while a writer waits, it is possible only if another reader holds the lock.
+//! the lock, because while a writer waits, `read_recursive` is possible only if another reader
+//! holds the lock.
 //!
 //! Under a memory model the lock is one location, whose value consists of the number of readers and
 //! two bits: whether there is an upgradable reader, and whether a writer has barred it.
@@ -32,7 +33,7 @@ const KIND: &str = "RwLock";
 pub enum LockMode {
     /// As a reader.
     Read,
-    /// As a reader; also while a writer waits, if there is another reader (`read_recursive`).
+    /// As a reader, even while a writer waits, if there is another reader (`read_recursive`).
     ReadAgain,
     /// As the one reader that may later become the writer.
     Upgradable,
@@ -232,7 +233,7 @@ impl FairLock {
     /// # Safety
     ///
     /// The lock is a part of `owner`. If `owner` is a static whose lock has not been used, then a
-    /// copy of its bytes must be as good a value as `owner` itself.
+    /// copy of its bytes must be a valid, independent value.
     #[inline]
     #[allow(unsafe_code)]
     pub unsafe fn here<'a, O: ?Sized>(
@@ -333,7 +334,7 @@ impl FairLock {
     }
 
     /// Takes the lock in all these modes, one after the other in one step, if that is possible now.
-    /// Returns whether it did.
+    /// Returns whether it was possible.
     #[track_caller]
     pub fn attempt(&self, wishes: &[LockMode], verb: &'static str) -> bool {
         let place = Location::caller();
@@ -495,8 +496,8 @@ fn allow_all(mut held: Held, wishes: &[LockMode]) -> Option<Held> {
 }
 
 impl World {
-    /// Changes the holders of a lock under a memory model. If the change is not possible now, it
-    /// waits with `waits`, and returns `None` otherwise. Returns the new holders.
+    /// Changes the holders of a lock under a memory model, and returns the new holders. If the
+    /// change is not possible now, the thread waits (if `waits`), or the function returns `None`.
     fn fair(
         &self,
         cell: u32,

@@ -7,14 +7,15 @@
 //! A search for all outcomes ([`Builder::outcomes`]) may meet any number of deadlocks, and would
 //! leak the stacks of all these threads. So it *unwinds* them, the youngest first, as if the call
 //! they wait in had panicked. Destructors run, but a destructor that would have to wait is stopped
-//! there, and so is a thread when the steps for this execution ([`MAX_FINISHING_STEPS`]) are used
-//! up. Threads are unwound only out of std's own waits (locks, channels, joins), not out of atomics
-//! and `park`: code around those is often written for calls that cannot panic, and would free
-//! memory twice.
+//! there. All threads are stopped when the steps for this execution ([`MAX_FINISHING_STEPS`]) are
+//! used up. Threads are unwound only out of std's own waits (locks, channels, joins), not out of
+//! atomics and `park`: code around those is often written for calls that cannot panic, and would
+//! free memory twice.
 //!
 //! Threads that still remain are forgotten, and their values are leaked. Other searches forget all
-//! remaining threads and unwind none. They end with the first failure, so they leak little. And a
-//! destructor that panics while its thread unwinds would abort the process before the report.
+//! remaining threads and unwind none, for two reasons. They end with the first failure, so they
+//! leak little. And a destructor that panics while its thread unwinds would abort the process
+//! before the failure is reported.
 //!
 //! [`Builder::outcomes`]: crate::Builder::outcomes
 
@@ -26,8 +27,8 @@ use mazurka_core::{ProcessId, ProcessTable, Status};
 use crate::simulate::{Stage, Table};
 use crate::world::{Inner, Life, Pending, Request, Until, World, entered};
 
-/// Limit on the steps that finish an abandoned execution, and again on those that unwind its
-/// threads.
+/// Limit on the steps that finish an abandoned execution. The steps that unwind its threads have a
+/// limit of their own, of the same size.
 const MAX_FINISHING_STEPS: u32 = 1000;
 
 /// Payload of the panic that unwinds a thread of an abandoned execution.
@@ -126,8 +127,9 @@ impl Inner {
 }
 
 impl World {
-    /// Resumes a waiting thread of an abandoned execution: by a panic, unless the thread
-    /// already unwinds.
+    /// Ends the wait of the current thread in an abandoned execution by a panic. If the thread
+    /// already unwinds, or waits for the end of a scope, it makes its step instead
+    /// ([`last_step`](Self::last_step)).
     #[cold]
     pub fn leave(&self, pending: Pending) {
         let unwinds = {

@@ -3,8 +3,8 @@
 //! Dropping a cell, an atomic or a lock ends it: a thread that uses it afterwards uses freed
 //! memory. Three mechanisms find such a use:
 //! - *The mark.* The cell of a dropped object (its state in this execution) is marked, and a step
-//!   on a marked cell fails. Freed memory may have been overwritten, so that an object there no
-//!   longer leads to its cell. So the addresses of dropped objects are kept, too.
+//!   on a marked cell fails. Freed memory may have been overwritten, and with it the link from the
+//!   object to its cell. So the addresses of dropped objects are kept, too.
 //! - *The order.* Dropping an `UnsafeCell` is a write, which races with accesses that nothing
 //!   orders before it (cell.rs). But if the last reference of std's `Arc` drops the `UnsafeCell`,
 //!   then the counts of that `Arc` order the drop, which the clocks do not see (std_arc.rs). Such a
@@ -96,7 +96,7 @@ pub(crate) struct Suspect {
 /// The objects that the current execution has dropped.
 #[derive(Default)]
 pub(crate) struct Freed {
-    /// Their cells, by address.
+    /// The cells of the objects, by the address of the object.
     cells: FxHashMap<usize, u32>,
     /// Uses of objects that the current step has dropped.
     suspects: Vec<Suspect>,

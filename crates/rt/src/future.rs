@@ -132,7 +132,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A future that an executor runs.
+/// The waker of a task of an executor: the index of the task, and the queue to which waking the
+/// task adds this index.
 struct Task {
     number: usize,
     ready: Arc<Ready>,
@@ -155,7 +156,8 @@ impl Wake for Task {
     }
 }
 
-/// Runs several futures on the thread that created it, in the order in which they become ready.
+/// An executor that runs several futures on the thread that created it, in the order in which they
+/// become ready.
 ///
 /// ```
 /// use mazurka_rt::future::Executor;

@@ -7,7 +7,8 @@
 //! blocks are, and objects are named by their blocks. The name of a block consists of the thread
 //! that allocated it, its size, and the number of blocks of this size that the thread had allocated
 //! before. The name of an object consists of its block, its offset, and the number of objects named
-//! there before. Like the names of `Arc`s, these are functions of what the thread has done.
+//! there before. Like the names of `Arc`s, these names are functions of the steps of the thread
+//! alone.
 //!
 //! The stack of a thread is a block, too, named by the thread. The position of a frame on
 //! it depends on the calls of the thread, and objects that successively occupy one
@@ -133,8 +134,8 @@ pub(crate) struct Blocks {
     counts: FxHashMap<(u32, usize), u32>,
     /// The objects at each offset of each block.
     objects: FxHashMap<(Block, usize), Pool>,
-    /// The block that `find` found last, as its start address and its name, and a count n: among
-    /// the first n recorded blocks, none that was recorded after this block overlaps it.
+    /// The last result of `find`: the start address of the block, its name, and a number n. No
+    /// block that was recorded after it and is among the first n recorded blocks overlaps it.
     last: Option<(usize, Block, usize)>,
     recording: BlockRecording,
 }
@@ -156,8 +157,8 @@ enum BlockRecording {
 }
 
 impl Blocks {
-    /// Forgets the blocks of the previous execution. Returns whether those of the new one are to be
-    /// recorded.
+    /// Forgets the blocks of the previous execution. Returns whether the blocks of the new
+    /// execution are recorded.
     pub fn begin(&mut self) -> bool {
         self.recorded.clear();
         self.counts.clear();
@@ -182,8 +183,8 @@ impl Blocks {
         self.recording == BlockRecording::Next
     }
 
-    /// Reacts to a repeated execution that diverged. Returns whether block names may have misled
-    /// it; then they are not used any more.
+    /// Reacts to a repeated execution that diverged. Returns whether the names of blocks may be the
+    /// reason. If so, they are not used any more.
     pub fn distrust(&mut self) -> bool {
         let used = self.recording == BlockRecording::Used;
         if used {
@@ -219,8 +220,8 @@ impl Blocks {
             self.last = Some((start, block, self.recorded.len()));
             return Some((block, address - start));
         }
-        // Freed memory is allocated again, so of the blocks recorded here the last one is the live
-        // one.
+        // Freed memory is allocated again, so several recorded blocks may contain the address. The
+        // last one is the live one.
         let at = { self.recorded.iter() }.rposition(|&(start, block)| within(start, block))?;
         let (start, block) = self.recorded[at];
         let alone = !overlaps(&self.recorded[at + 1..], start, block);

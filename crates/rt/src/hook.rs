@@ -13,7 +13,8 @@ const ABORT_MESSAGES: [&str; 2] = [
     "panic in a function that cannot unwind",
 ];
 
-/// Installs a panic hook that keeps panics within models; other panics are handled as before.
+/// Installs a panic hook that stores panics of threads of models. Other panics are handled as
+/// before.
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

@@ -107,7 +107,7 @@ mod of_run {
             .collect()
     }
 
-    /// Fixes the values of inputs from now on: these, and 0 for all others.
+    /// Fixes the values of all inputs from now on: those in `inputs`, and 0 for all others.
     pub(crate) fn give(simulator: &mut Simulator, inputs: &str) -> Result<(), String> {
         let read = |word: &str| {
             let (name, value) = word.split_once('=')?;
@@ -138,7 +138,7 @@ mod of_run {
     }
 
     /// Finds values of the inputs that lead to the path of this run, and fixes the inputs to them.
-    /// Returns the schedule of the run with these values.
+    /// Returns the schedule and the violation of the run with these values.
     pub(crate) fn settle(
         simulator: &mut Simulator,
         schedule: &Schedule,
@@ -203,8 +203,8 @@ mod of_run {
     pub(crate) struct EndedRuns<S> {
         all: Vec<EndedRun<S>>,
         comparisons: u64,
-        /// Two such runs, each with the index of its result, and inputs that can reach both; `None`
-        /// until they are found.
+        /// Two runs with different results, each with the index of its result, and inputs that can
+        /// reach both; `None` until they are found.
         pub found: Option<([(u64, S); 2], Values)>,
     }
 
@@ -219,7 +219,8 @@ mod of_run {
     }
 
     impl<S> EndedRuns<S> {
-        /// Adds the current run. Returns whether it and an earlier run are such a pair.
+        /// Adds the current run. Returns whether an earlier run with a different result can be
+        /// reached by the same inputs.
         pub fn add(
             &mut self,
             inner: &mut Inner,
@@ -279,7 +280,8 @@ mod of_run {
     }
 
     impl DifferingRuns {
-        /// Returns the two runs, and fixes their inputs from now on.
+        /// Returns the schedules of the two runs, without the decisions about inputs, and fixes the
+        /// inputs from now on. `None` if no such runs were found.
         pub fn settle(self, simulator: &mut Simulator) -> Option<[Schedule; 2]> {
             let ([(_, one), (_, other)], inputs) = self.0.found?;
             let plain = [follow(simulator, &one)?, follow(simulator, &other)?];

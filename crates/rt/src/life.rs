@@ -82,8 +82,8 @@ impl Inner {
         }
     }
 
-    /// Returns the access that each started thread has announced; `None` for one that is not an
-    /// access.
+    /// Returns the access that each started thread has announced; `None` if the announced operation
+    /// is not an access.
     pub fn opening(&self) -> impl Iterator<Item = Option<Access>> {
         let started = self
             .threads
@@ -287,8 +287,8 @@ impl Inner {
     /// Like real threads, threads of a model make steps while they unwind, and other threads run
     /// between these steps. But all threads of a model share one real thread, and std only knows
     /// whether that real thread panics. So std is asked only if no other thread of the model is
-    /// unwinding. Otherwise the answer is what the panic hook and the end of the thread have
-    /// recorded. In that case a panic that the thread has since caught itself still counts.
+    /// unwinding. Otherwise the answer is a flag that the panic hook sets and the end of the thread
+    /// clears. In that case a panic that the thread has since caught itself still counts.
     #[inline]
     pub fn is_unwinding(&mut self) -> bool {
         let known = self.me().unwinding;
@@ -302,7 +302,7 @@ impl Inner {
         unwinding
     }
 
-    /// Describes what a thread is about to do.
+    /// Describes the next operation of a thread, for messages about a run that diverged.
     pub fn describe(&self, process: ProcessId) -> String {
         let status = self.status(process);
         let Some(thread) = self.threads.get(process.index()) else {

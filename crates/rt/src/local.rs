@@ -7,7 +7,7 @@ use std::fmt;
 use crate::world::world;
 
 /// The thread-local values of a thread, in the order in which they were made, each with the address
-/// of its key. `None` in place of a value: it is being made, or has been dropped.
+/// of its key. `None` in place of a value that has been dropped.
 #[derive(Default)]
 pub(crate) struct Locals {
     values: Vec<(usize, Option<Box<dyn Any>>)>,
@@ -128,8 +128,8 @@ impl<T: 'static> LocalKey<T> {
                 find()?.ok_or(AccessError)?
             }
         };
-        // SAFETY: the box stays where it is until `drop_all`, which runs in this thread when its
-        // body is over, or until the thread is abandoned, and then none of its code runs again.
+        // SAFETY: the box stays allocated until `drop_all`, which runs in this thread when its body
+        // is over, or until the thread is abandoned. An abandoned thread runs no more code.
         #[allow(unsafe_code)]
         Ok(f(unsafe { &*value }))
     }

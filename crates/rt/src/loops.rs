@@ -4,11 +4,11 @@
 //! its loop in which nothing changes is called *futile*. Suspending the thread is right if its loop
 //! would go on for ever. But a loop may count its rounds and give up: for example, it parks or
 //! returns an error after 3 futile rounds. Whether a loop gives up cannot be seen from outside, so
-//! it is tried. When a thread is suspended at a place in the source for the first time, it runs on
-//! alone, as if nothing ever changed, for up to [`PROBE_ROUNDS`] rounds. If it gives up after at
-//! most [`MOST_ROUNDS`], then a new search explores that many futile rounds at that place. If it
-//! gives up after more rounds than that, none of them are explored, and the summary says so. The
-//! loop then gives up only in states in which no other thread can make a step.
+//! the search makes a trial. When a thread is suspended at a place in the source for the first
+//! time, it runs on alone, as if nothing ever changed, for up to [`PROBE_ROUNDS`] rounds. If it
+//! gives up after at most [`MOST_ROUNDS`], then a new search explores that many futile rounds at
+//! that place. If it gives up after more rounds than that, none of them are explored, and the
+//! summary says so. The loop then gives up only in states in which no other thread can make a step.
 
 use mazurka_core::{ProcessId, Status};
 
@@ -25,17 +25,16 @@ const PROBE_STEPS: u32 = 20_000;
 /// lock, the loop is taken to spin for ever.
 const PROBES: u32 = 20;
 
-/// The loops of a program that a run has met. A loop is identified by the place of its yield.
+/// The loops of a program that a run has reached. A loop is identified by the place of its yield.
 #[derive(Default)]
 pub(crate) struct Loops {
     all: Vec<Loop>,
-    /// The places and the number of futile rounds at each that a replay prescribes (facts.rs).
-    /// Places are written as in the replay.
+    /// The places at which a replay prescribes a number of futile rounds, and this number
+    /// (facts.rs). Places are written as in the replay.
     given: Vec<(String, u32)>,
-    /// A thread to try next: it is suspended at a place where it has not been tried yet.
+    /// The thread of the next trial, and the place where it is suspended.
     wanted: Option<(ProcessId, Place)>,
-    /// Whether the thread that is being tried has done anything other than read again what it had
-    /// read.
+    /// Whether the thread of the current trial has done anything other than repeat its reads.
     pub gave_up: bool,
     /// Events (such as the ticks of a timer) that were explored only when no other thread could
     /// make a step, and the place where the object that causes them was made.
@@ -48,7 +47,8 @@ struct Loop {
     rounds: u32,
     /// Number of futile rounds after which it gives up, if that is too many to be explored.
     too_many: Option<u32>,
-    /// How often each thread was tried here.
+    /// Number of trials of each thread here; at least [`PROBES`] once a trial has shown how the
+    /// loop behaves.
     tried: Vec<(ProcessId, u32)>,
 }
 
@@ -182,8 +182,9 @@ impl Inner {
 }
 
 impl Simulator {
-    /// Tries the thread that [`suspended`](Loops::suspended) has noted, if there is one. Returns
-    /// whether there was one, in which case the coroutines must start again.
+    /// Makes a trial of the thread that [`suspended`](Loops::suspended) has recorded, if there is
+    /// one and it is still suspended. Returns whether a trial was made, in which case the
+    /// coroutines must start again.
     pub(crate) fn try_loops(&self) -> bool {
         let Some((process, place)) = self.inner(|inner| inner.loops.wanted.take()) else {
             return false;
@@ -191,7 +192,8 @@ impl Simulator {
         let suspended = self.inner(|inner| {
             let pending = &inner.threads[process.index()].pending;
             let suspended = pending.watches || pending.until == Until::Spin;
-            // If something has changed, what the thread does now says nothing about its loop.
+            // If something has changed, the next round of the thread does not show how its loop
+            // behaves without a change.
             let suspended = suspended && !inner.has_changed(process);
             inner.probing = suspended;
             inner.loops.gave_up = false;

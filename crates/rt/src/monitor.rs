@@ -88,7 +88,8 @@ impl<T> Monitor<T> {
         result
     }
 
-    /// Accesses the state without a step: no other thread can reach it, or it is only printed.
+    /// Accesses the state without a step. This is right only if no other thread can reach the
+    /// state, or if the state is only printed.
     pub fn peek<R>(&self, look: impl FnOnce(&mut T) -> R) -> R {
         look(&mut self.lock())
     }
@@ -106,7 +107,7 @@ impl<T> Monitor<T> {
     /// # Safety
     ///
     /// The monitor is a part of `owner`. If `owner` is a static whose monitor has not been used,
-    /// then a copy of its bytes must be as good a value as `owner` itself.
+    /// then a copy of its bytes must be a valid, independent value.
     #[inline]
     #[allow(unsafe_code)]
     pub unsafe fn here<'a, O: ?Sized>(&self, owner: &'a O, idle: fn(&O) -> bool) -> &'a O {

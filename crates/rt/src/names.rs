@@ -3,7 +3,8 @@
 //! Explorers compare the accesses of steps in different runs, so an object must have the same name
 //! in all runs of one trace. Most objects of `std::sync` can be made in a constant, where they
 //! cannot report their creation. So they get their name when they are first used. Which thread uses
-//! an object first may depend on the order of independent steps, so the name must not depend on it:
+//! an object first may depend on the order of independent steps. The name must not depend on this
+//! order:
 //! - An object made by a function that is not a `const fn` (a channel, a waker) is named when it
 //!   is made: by the place, the thread, and the number of objects that this thread has made
 //!   there before.
@@ -11,9 +12,9 @@
 //!   the thread that made the `Arc`, the number of `Arc`s it had made before, the offset, and the
 //!   number of objects used at that offset before (arc/regions.rs).
 //! - If a place makes only one object, the place is its name.
-//! - If it makes several, those on the stack of a thread are named by the thread and their
-//!   position there. Those in a block of the heap are named by the block, if the allocator reports
-//!   blocks (heap.rs).
+//! - If a place makes several objects, then an object on the stack of a thread is named by the
+//!   thread and its position there. An object in a block of the heap is named by the block, if the
+//!   allocator reports blocks (heap.rs).
 //! - Otherwise naming is a step. A place that makes several objects has a *registry*, a cell of its
 //!   own. Before its first use of such an object, a thread makes a step that writes the registry
 //!   and nothing else. If the object has no name yet, this step names it by the place, the thread,
@@ -89,8 +90,8 @@ impl Meta {
         (word >> CELL_BITS == epoch && cell != UNNAMED).then_some(cell)
     }
 
-    /// Whether it belongs to an object that has never been used, and is not a remnant of
-    /// a dropped one.
+    /// Whether this is the `Meta` of an object that no execution has used yet, rather than a
+    /// remnant of a dropped object.
     pub fn is_new(&self) -> bool {
         let made = (&raw const self.made).cast::<usize>();
         // SAFETY: a reference is read as a number, whatever the memory holds now.
@@ -99,7 +100,7 @@ impl Meta {
         self.word.load(Ordering::Relaxed) == 0 && crate::statics::is_loaded(made)
     }
 
-    /// Enters an execution. Returns the epoch of the last execution that used it; 0 if
+    /// Enters an execution. Returns the epoch of the last execution that used the object; 0 if
     /// there was none.
     pub fn enter(&self, epoch: u64) -> u64 {
         let before = self.word.load(Ordering::Relaxed) >> CELL_BITS;
@@ -109,7 +110,7 @@ impl Meta {
         before
     }
 
-    /// Turns it into another object, which has no name yet in this execution.
+    /// Makes this the `Meta` of a new object, which has no name yet in this execution.
     pub fn forget(&self, epoch: u64) {
         self.set(epoch, UNNAMED);
     }

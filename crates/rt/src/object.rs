@@ -19,10 +19,11 @@
 //! makes an end happen before a call, then by coherence the call sees this end. Conversely, an end
 //! that a call sees happens before the call. So the marks that a call has read *are* the operations
 //! that happen before it, and all ways in which clients can synchronise are explored. The marks
-//! remove no execution. Fences may force a call to see an end that it could miss without them, so
-//! the execution in which the call misses this end is not explored. But then the end precedes the
-//! call in the order of the fences, so an edge from the end to the call adds no cycle to the
-//! model's relations. The history with this edge has the same results, and fewer orders explain it.
+//! remove no execution of the object. But fences may force a call to see an end that it could
+//! otherwise miss. Then the history in which the call misses this end is not checked. This hides no
+//! violation: the end precedes the call in the order of the fences, so an edge from the end to the
+//! call adds no cycle to the model's relations. The history with this edge has the same results,
+//! and fewer orders explain it.
 //!
 //! | paper | here |
 //! |---|---|
@@ -123,10 +124,10 @@ pub struct Checked {
 /// Which operations of different threads are ordered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ordered {
-    /// Two operations of which one ended before the other was called; under a memory model, those
-    /// of which one's end happens before the other's call.
+    /// An operation comes before another one if it ended before the other one was called. Under a
+    /// memory model: if its end happens before the call of the other one.
     ByTime,
-    /// None: only operations of one thread are ordered.
+    /// Operations of different threads are not ordered.
     ByThread,
 }
 
@@ -169,7 +170,8 @@ impl Marks {
         seen
     }
 
-    /// Makes the end step of an operation; `ended` operations of the thread have ended then.
+    /// Makes the end step of an operation. With this operation, `ended` operations of the thread
+    /// have ended.
     fn end(&self, world: &World, caller: &Caller, ended: usize) {
         let cell = world.cell(&self.0[caller.number], KIND);
         let pending = Pending::new(Some(Access::write(cell)), (KIND, "end"), caller.place);
@@ -190,8 +192,9 @@ where
     O: Clone + Debug + Send + Sync + 'static,
     R: PartialEq + Debug + Send + 'static,
 {
-    /// Describes an object by how to make it and how to call an operation, and its specification by
-    /// an initial state and the effect of an operation on it.
+    /// `make` makes the object under test, and `call` calls one of its operations. Its
+    /// specification consists of an initial state, `start`, and of `apply`, which applies an
+    /// operation to the state and returns the result.
     ///
     /// ```
     /// use mazurka_rt::Object;
@@ -235,8 +238,8 @@ where
     /// history is linearizable if its operations can be put into an order that explains their
     /// results. In this order, an operation that ended before another one was called must come
     /// before it. Under a memory model weaker than sequential consistency, "ended before" means
-    /// that the end happens before the call, through the object or through what some client could
-    /// do.
+    /// that the end happens before the call, through the object or through synchronisation that
+    /// some client could add.
     ///
     /// ```should_panic
     /// use mazurka_rt::Object;
@@ -461,7 +464,7 @@ impl Caller {
 
 /// Returns all clients with this many threads that make this many calls of these operations in
 /// total. Threads are interchangeable. Clients with fewer calls need no check: each of their
-/// histories is a part of a history of a larger one.
+/// histories is a part of a history of a larger client.
 ///
 /// ```
 /// let all: Vec<Vec<Vec<char>>> = mazurka_rt::clients(&['a'], 2, 2).collect();

@@ -10,7 +10,7 @@
 //! it does is a choice that the search explores. A stopped thread keeps what it holds, and runs no
 //! destructors. If the thread that keeps running has to wait for ever, that is a deadlock; if it
 //! loops for ever, the execution becomes too long (`max_depth`). Both are failures. All orders of
-//! the steps are explored, so each state in which the others can stop is met.
+//! the steps are explored, so each state in which the others can stop is reached.
 
 use std::fmt::Debug;
 use std::panic::Location;

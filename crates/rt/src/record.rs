@@ -13,7 +13,7 @@ use crate::report::{About, Report};
 use crate::version::without_version;
 use crate::{say, weak};
 
-/// Returns the line of a place such as `src/lib.rs:7:5`.
+/// Returns the line of a place such as `src/lib.rs:7:5`; 0 if the text contains no line.
 fn line_of(place: &str) -> usize {
     let mut numbers = place.rsplit(':').skip(1);
     numbers

@@ -31,7 +31,7 @@ impl About {
     fn command(&self, replay: &str) -> String {
         let place = self.place;
         let current = std::thread::current();
-        // A test runs in a thread with its name.
+        // The thread of a test has the name of the test.
         let test = current.name().filter(|name| *name != "main");
         let test = test.map_or(String::new(), |name| format!(" -- --exact {name}"));
         format!("MAZURKA_REPLAY=\"{replay}\" MAZURKA_REPLAY_AT={place} cargo test{test}")
@@ -58,9 +58,11 @@ pub(crate) struct Report {
 /// A step of a reported run.
 pub(crate) struct Line {
     pub thread: String,
+    /// The operation, such as `Mutex.lock`.
     pub what: String,
     /// The object of the step, if any: see [`labels`].
     pub object: Option<Target>,
+    /// The outcome of the operation in words; may be empty.
     pub words: String,
     pub place: String,
     pub racing: bool,
@@ -154,7 +156,7 @@ fn replay_of(simulator: &Simulator, schedule: &Schedule, inputs: &[Input]) -> St
     with_version(&inputs::join(schedule, inputs, &facts))
 }
 
-/// Limit on the steps of a run with two reversed steps.
+/// Limit on the steps that complete a run after the reversal of two steps.
 const MOST_STEPS: usize = 10_000;
 
 /// Whether reversing the two marked steps avoids the failure. It tries one run, which starts like

@@ -1,9 +1,9 @@
 //! Runs a closure as a program for explorers: threads are coroutines, and going back means
 //! repeating the steps.
 //!
-//! Going back costs nothing until the state or a step is needed, because explorers often go back
-//! many times before they continue. Coroutines reuse stacks; threads, cells, names and events keep
-//! their memory from one execution to the next.
+//! The steps are repeated only when the state or a new step is needed, because explorers often go
+//! back many times before they continue. Coroutines reuse stacks; threads, cells, names and events
+//! keep their memory from one execution to the next.
 //!
 //! farewell.rs explains how an abandoned execution ends.
 
@@ -53,7 +53,7 @@ pub(crate) struct RecordedStep {
 /// The coroutine of a thread.
 pub(crate) type Thread = Coroutine<(), Request, (), DefaultStack>;
 
-/// The coroutines of the current execution and what they share.
+/// The coroutines of the current execution and the state that they share.
 pub(crate) struct Stage {
     pub body: Rc<dyn Fn()>,
     pub world: Box<World>,
@@ -165,7 +165,8 @@ impl Simulator {
     #[cfg(not(feature = "symbolic"))]
     fn follow_inputs_of(&mut self, _: &Self) {}
 
-    /// Returns the thread with this path. Threads are numbered in the order in which they are met.
+    /// Returns the thread with this path. Threads are numbered in the order in which they first
+    /// appear.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ProcessId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -178,8 +179,8 @@ impl Simulator {
         self.stage.abandon(&self.table);
         self.len = 0;
         self.inner(|inner| inner.restart = false);
-        // The code before the first step may show such a fact, too; then the execution is restarted
-        // here.
+        // Even the code before the first step may show a fact that the search must know from its
+        // start. Then the execution is restarted here.
         loop {
             self.stage.begin(&mut Table::Growing(&mut self.table));
             if !self.inner(|inner| std::mem::take(&mut inner.restart)) {
@@ -269,8 +270,8 @@ impl Simulator {
         self.stage.begin(&mut Table::Known(&self.table));
     }
 
-    /// Repeats a step in such an execution. Returns false if it starts a thread that was not
-    /// started before.
+    /// Repeats a step in an execution that [`start_again`](Self::start_again) has started. Returns
+    /// false if the step starts a thread that was not started before.
     pub fn step_as(&self, event: &Event) -> bool {
         self.inner(|inner| {
             inner.begin_step(event.process, &[]);
@@ -281,8 +282,8 @@ impl Simulator {
             .run(event.process, &mut Table::Known(&self.table))
     }
 
-    /// Lets a thread make a step in such an execution. Returns false if it starts a thread that was
-    /// not started before.
+    /// Lets a thread make a step in an execution that [`start_again`](Self::start_again) has
+    /// started. Returns false if the step starts a thread that was not started before.
     pub fn step_alone(&self, process: ProcessId) -> bool {
         self.inner(|inner| inner.begin_step(process, &[]));
         self.stage.run(process, &mut Table::Known(&self.table))
@@ -467,7 +468,8 @@ impl Stage {
         }
     }
 
-    /// Turns solver queries off while steps are only repeated, or an execution is only finished.
+    /// Turns solver queries off (`_on`) or on again. They are off while steps are only repeated, or
+    /// an execution is only finished.
     fn follow(&self, _on: bool) {
         #[cfg(feature = "symbolic")]
         {
@@ -511,7 +513,7 @@ impl Stage {
         self.record_step();
     }
 
-    /// Keeps the description of the last step.
+    /// Stores the description of the last step, if steps are recorded.
     pub fn record_step(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
@@ -536,7 +538,8 @@ impl Stage {
             let inner = self.world.inner.borrow();
             std::thread::panicking() && inner.unwinding == 0 && !inner.real_panic
         };
-        // Under a memory model the engine alone could say what the remaining accesses return.
+        // Under a memory model threads cannot be finished: only the engine could supply the values
+        // that their remaining accesses read.
         if !search_failed && self.world.memory.is_none() {
             self.follow(true);
             self.finish(table);
@@ -549,9 +552,9 @@ impl Stage {
         let mut stacks = self.stacks.borrow_mut();
         for mut coroutine in coroutines.iter_mut().filter_map(Option::take) {
             // SAFETY: the values on its stack are leaked, not dropped. No code that refers to the
-            // stack runs again: scoped threads are abandoned with their parents, and a body that
-            // keeps pointers to the stacks of its threads beyond an execution would not be the same
-            // program the next time.
+            // stack runs again: scoped threads are abandoned with their parents, and a body must
+            // not keep pointers to the stacks of its threads from one execution to the next,
+            // because it must behave in the same way each time.
             #[allow(unsafe_code)]
             unsafe {
                 coroutine.force_reset();

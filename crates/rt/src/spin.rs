@@ -9,10 +9,10 @@
 //! visible to other threads in a round, the round is *futile*, and the thread *spins*: it is
 //! suspended until another thread changes something that the round has read. (These are not
 //! changes: writing the value that was there already, a failed `compare_exchange` or `try_lock`,
-//! and locking a mutex only to read.) If only spinning threads are left, one of them is *released*,
-//! which means that it makes another round although nothing has changed: the one that has been
-//! released least often. A thread that has been released for [`MAX_FUTILE_ROUNDS`] rounds in a row
-//! is taken to spin for ever, and the run is a deadlock.
+//! and locking a mutex only to read.) If only spinning threads are left, the one with the fewest
+//! releases so far is *released*: it makes another round although nothing has changed. A thread
+//! that has been released for [`MAX_FUTILE_ROUNDS`] rounds in a row is taken to spin for ever, and
+//! the run is a deadlock.
 //!
 //! A wait that times out is a yield, too. But the first [`FREE_TIMEOUTS`] timeouts in a row do not
 //! suspend the thread, and for each of these waits both outcomes are explored.
@@ -77,13 +77,13 @@ impl Repetition {
 #[derive(Debug, Default)]
 pub(crate) struct Spin {
     watched: Vec<Watched>,
-    /// Whether it has changed something, or was woken.
+    /// Whether the thread has changed something, or was woken.
     progress: bool,
     /// Index of the current wait. A [`Waiter`](crate::world::Waiter) with another index is stale.
     pub round: u32,
     /// Number of futile rounds in a row.
     futile: u32,
-    /// Number of rounds in a row for which it was released.
+    /// Number of rounds in a row for which the thread was released.
     released: u32,
     /// Number of timed waits in a row that have timed out.
     timed_out: u32,
@@ -203,7 +203,7 @@ impl Inner {
         first.is_some_and(|((released, _), who)| who == process && released < patience)
     }
 
-    /// Claims the cells that a thread reads again.
+    /// Claims the cells that a suspended thread reads again.
     pub fn claim_watched(&self, process: ProcessId, into: &mut Claims) {
         for watched in &self.threads[process.index()].spin.watched {
             into.push(Access::read(watched.cell));

@@ -2,9 +2,10 @@
 //! `compare_exchange_weak` fails although the value is as expected.
 //!
 //! Correct code tolerates these events, and exploring them costs executions, so they are off by
-//! default. The settings limit how many of them each thread may meet in one execution; otherwise a
-//! loop that waits again would never end. Whether such an event happens is a choice that the search
-//! explores. An exchange that fails because of the value has no such choice.
+//! default. The settings limit how many of them each thread may meet in one execution; without a
+//! limit, a loop that waits again after each event would never end. Whether such an event happens
+//! is a choice that the search explores. An exchange that fails because of the value has no such
+//! choice.
 
 use crate::world::{Pending, Place, World};
 
@@ -52,7 +53,8 @@ impl SpuriousEvents {
             .map(|((name, most), _)| format!("{name}={most}"))
     }
 
-    /// Applies a limit that a replay states. Returns false if the name is not that of a limit.
+    /// Applies a limit that a replay states. Returns false if the name is not the name of a limit,
+    /// or the value is not a number.
     pub fn give(&mut self, name: &str, value: &str) -> bool {
         let kind = SETTINGS.iter().position(|known| *known == name);
         let (Some(kind), Ok(most)) = (kind, value.parse()) else {

@@ -50,7 +50,8 @@ impl Drop for Twins {
     }
 }
 
-/// Drops a twin outside the model, because an execution that is over makes no steps.
+/// Drops a twin. Its destructor runs as code outside models, because its execution has ended and
+/// can make no more steps.
 fn retire(end: Option<Box<dyn FnOnce()>>) {
     if let Some(end) = end {
         // Statics are never really dropped, so a panic here is not a failure of the test.
@@ -159,7 +160,7 @@ impl World {
         }
     }
 
-    /// Returns the twin of a static that the model keeps for all its executions.
+    /// Returns the twin of a static, which serves all executions of the model.
     #[allow(unsafe_code)]
     pub fn twin<'a, T>(&self, meta: &'a Meta, make: impl FnOnce() -> T) -> &'a T {
         let mut twins = self.twins.0.borrow_mut();
@@ -180,7 +181,7 @@ impl World {
     ///
     /// # Safety
     ///
-    /// A copy of the bytes of the lock must be as good a value as the lock.
+    /// A copy of the bytes of the lock must be a valid, independent value.
     #[allow(unsafe_code)]
     pub unsafe fn twin_of_bytes<'a, T: ?Sized>(
         &self,
@@ -214,8 +215,8 @@ impl World {
                 };
                 let copy = with(at);
                 let end: Box<dyn FnOnce() + '_> = Box::new(move || {
-                    // SAFETY: it was made above and is dropped once, if no guard refers to it.
-                    // Nothing else can: it was lent only as long as the execution lasted.
+                    // SAFETY: it was made above and is dropped once, if no guard refers to it. No
+                    // other reference to it is left: all of them ended with the execution.
                     unsafe {
                         if free(&*copy) {
                             drop(Box::from_raw(copy));

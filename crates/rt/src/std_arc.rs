@@ -1,12 +1,12 @@
 //! Recognises destructors that the last reference of std's `Arc` runs.
 //!
 //! std's counts order these destructors after everything that other threads did with their
-//! references, but the clocks and memory models do not see these counts. The stack shows what runs
-//! a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own `Arc` is built
-//! on std's, so it calls `drop_slow`, too, but its counts are tracked. So each thread counts the
-//! running destructors that our own `Arc`s have called. If the stack shows more frames of
-//! `drop_slow` than that, the code under test uses std's `Arc` itself, and that `Arc` has called a
-//! destructor.
+//! references, but the clocks and memory models do not see these counts. The stack shows which code
+//! has called a destructor: std calls it from `Arc::drop_slow`, which is never inlined. Our own
+//! `Arc` is built on std's, so it calls `drop_slow`, too, but its counts are tracked. So each
+//! thread counts the running destructors that our own `Arc`s have called. If the stack shows more
+//! frames of `drop_slow` than this count, the code under test uses std's `Arc` itself, and that
+//! `Arc` has called a destructor.
 //!
 //! The symbols of a stack are looked up once for each sequence of return addresses. In a program
 //! without symbols (`strip = true`), no destructor is recognised.
@@ -23,7 +23,7 @@ use crate::world::{Inner, world};
 #[derive(Default)]
 pub(crate) struct KnownStacks(FxHashMap<Box<[usize]>, u32>);
 
-/// A destructor that our own `Arc` runs.
+/// Exists while a destructor runs that our own `Arc` has called.
 pub(crate) struct SeenDestructor;
 
 impl SeenDestructor {

@@ -70,7 +70,7 @@ enum Value {
 
 use Value::Known;
 
-/// Returns an unknown value of type `T`; everything that any of its values can lead to is explored.
+/// Returns an unknown value of type `T`; the search explores the behaviour for all of its values.
 /// Outside a model it is 0 or `false`.
 ///
 /// An input is named by the thread that asks for it and by the number of inputs that this thread

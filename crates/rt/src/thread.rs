@@ -132,7 +132,7 @@ pub fn park() {
     }
 }
 
-/// Waits for a permit or for the timeout; in a model both are explored, whatever the duration.
+/// Waits for a permit or for the timeout; a model explores both outcomes, whatever the duration.
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
     let Some(world) = world() else {
@@ -302,7 +302,7 @@ fn record_ending_panic(payload: &(dyn Any + Send)) {
     }
 }
 
-/// Makes the last step of a thread.
+/// Records the end of the current thread. This is a step if the program calls `is_finished`.
 fn end(panicked: bool, place: Place) {
     let Some(world) = world() else {
         return;
@@ -564,7 +564,8 @@ impl fmt::Debug for Scope<'_, '_> {
     }
 }
 
-/// Runs a function that may start threads which borrow from it: [`std::thread::scope`].
+/// Runs a function that may start threads which borrow local variables of the caller:
+/// [`std::thread::scope`].
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
@@ -572,9 +573,9 @@ where
 {
     let place = Location::caller();
     let own = Scope::new();
-    // SAFETY: `own` lives until this function returns, and no thread that could use it
-    // lives longer: std waits for all threads of its scope, and the code below does so for
-    // those of a model.
+    // SAFETY: `own` lives until this function returns, and no thread that could use it lives
+    // longer: std waits for all threads of its scope, and the code below waits for all threads of
+    // the scope in a model.
     #[allow(unsafe_code)]
     let lent: &Scope<'_, 'env> = unsafe { &*std::ptr::from_ref(&own) };
     let Some(world) = world() else {

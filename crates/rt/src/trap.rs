@@ -120,7 +120,7 @@ mod signals {
     thread_local! {
         /// The running coroutine.
         static RUNNING: Cell<Option<CoroutineTrapHandler<()>>> = const { Cell::new(None) };
-        /// Why the handler has ended it; `None` if it has not.
+        /// Why the handler has ended the coroutine; `None` if it has not.
         static TRAPPED: Cell<Option<Trap>> = const { Cell::new(None) };
     }
 
@@ -138,7 +138,7 @@ mod signals {
     /// All watched models.
     static WATCHED: Mutex<Vec<Arc<Entry>>> = Mutex::new(Vec::new());
 
-    /// Time between two looks at the models.
+    /// Time between two checks of the models.
     const PAUSE: Duration = Duration::from_millis(50);
 
     fn watched() -> std::sync::MutexGuard<'static, Vec<Arc<Entry>>> {
@@ -253,7 +253,7 @@ mod signals {
                     let mut action: libc::sigaction = std::mem::zeroed();
                     action.sa_sigaction = handler as *const () as usize;
                     // std gives its threads a separate stack for handlers; the handler cannot run
-                    // on a full one.
+                    // on the stack that has overflowed.
                     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
                     action
                 };
@@ -291,7 +291,8 @@ mod signals {
                     libc::abort();
                 }
             }
-            // Not an overflow of ours: restore the previous handler and retry the instruction.
+            // This is not an overflow of a coroutine: restore the previous handler and retry the
+            // instruction.
             let at = usize::from(signal == FAULTS[1]);
             let before = &raw const BEFORE[at];
             libc::sigaction(signal, (*before).as_ptr(), std::ptr::null_mut());

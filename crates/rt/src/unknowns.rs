@@ -7,13 +7,13 @@
 //! | thesis | here |
 //! |---|---|
 //! | path constraint | `path` |
-//! | the inputs of a test execution | `model`, and `values` at the end of a reported run |
+//! | the inputs of a test execution | `model`; in a reported run, `Asked::value` |
 //! | a branch of the symbolic execution tree | an outcome of the step that compares |
 //!
-//! A comparison takes one of two *sides*: true or false. This side is an outcome of the comparing
-//! step, like the value of `choose`, so explorers need no special case. There is an outcome
-//! whenever the term is not constant, even if only one side is feasible: terms are the same in
-//! equivalent runs, while feasibility depends on all decisions made before. A *model* gives each
+//! A comparison takes one of two *sides*: true or false. The side that it takes is an outcome of
+//! the comparing step, like the value of `choose`, so explorers need no special case. There is an
+//! outcome whenever the term is not constant, even if only one side is feasible: terms are the same
+//! in equivalent runs, while feasibility depends on all decisions made before. A *model* gives each
 //! input a value that satisfies the path so far. It shows that one side is feasible; the solver
 //! decides whether the other one is. If the solver cannot decide this, the side is not explored,
 //! and the summary says so. A reported run uses concrete values, so no solver is needed.
@@ -106,7 +106,7 @@ pub(crate) struct Unknowns {
     pub most: u64,
     /// When the solver gives up: at the end of the time limit.
     pub deadline: Deadline,
-    /// Why the solver gave no answer, if it gave none.
+    /// Why the solver could not answer a query; `None` if it has answered all queries.
     pub undecided: Option<String>,
     /// A place where more than [`VALUES`] values were possible, so that some were left out; `None`
     /// if there is none.
@@ -229,7 +229,8 @@ impl Unknowns {
         self.model = model;
     }
 
-    /// Returns the outcome of the last execution, if it asked about the same term here.
+    /// Returns the outcome of the last execution at this point of the path, if it decided about the
+    /// same term there.
     fn before(&self, asked: Term) -> Option<Outcome> {
         let fork = self.forks.get(self.path.len())?;
         (fork.asked == asked && fork.outcome.end != 0).then_some(fork.outcome)
@@ -426,7 +427,7 @@ impl Unknowns {
     /// 2), and values of the inputs that lead to this side, if known.
     fn sides(&mut self, sides: [Term; 2], wanted: Option<i64>) -> (i64, i64, Option<Evaluator>) {
         // The side to which the current model leads is feasible. If there is no model, the solver
-        // decides about both.
+        // decides about both sides.
         let easy = self.example(sides[1]);
         let mut models = [None, None];
         let hard = easy.map(|easy| 1 - easy as usize);
@@ -492,8 +493,8 @@ impl Unknowns {
                 let end = if more { last + 1 } else { found.0 + 1 };
                 (Some(found), end, self.terms.not(within))
             }
-            // Either only values are left whose keys are not searched, or the solver finds none;
-            // then the value is 0.
+            // Either the term can only have values whose keys are not searched, or the solver finds
+            // no value at all. In the second case the value is 0.
             None => {
                 let wanted = given.map(|key| self.has_key(term, key));
                 let model = wanted.and_then(|wanted| self.possible(wanted));
@@ -636,7 +637,8 @@ impl Inner {
 }
 
 impl World {
-    /// Returns an unknown value. This is a step of its own, like `choose`.
+    /// Returns an unknown value, or its value as an error if that is fixed. This is a step of its
+    /// own, like `choose`.
     pub fn input(&self, sort: Sort, range: Option<(i64, i64)>, place: Place) -> Result<Term, i64> {
         let pending = Pending::new(None, ("", "input"), place);
         match self.memory {

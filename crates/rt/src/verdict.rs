@@ -31,7 +31,7 @@ pub(crate) use end_test;
 /// Runs a search. If it ends the test, the panic is at the line of the caller.
 #[track_caller]
 pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
-    // Whatever the search has changed is dropped with it.
+    // The search owns the state that it changes, and this state is dropped with the search.
     match catch_unwind(AssertUnwindSafe(search)) {
         Ok(result) => result,
         Err(payload) => panic_with(payload),

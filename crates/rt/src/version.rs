@@ -14,7 +14,7 @@ pub(crate) fn with_version(replay: &str) -> String {
     format!("v{VERSION} {replay}").trim_end().to_owned()
 }
 
-/// Returns a replay without its version. An error says that the version is not this one.
+/// Returns a replay without its version, or an error if it has another version than [`VERSION`].
 pub(crate) fn without_version(replay: &str) -> Result<&str, String> {
     let replay = replay.trim();
     let (first, rest) = replay.split_once(' ').unwrap_or((replay, ""));

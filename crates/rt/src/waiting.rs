@@ -125,7 +125,7 @@ impl Inner {
         }
     }
 
-    /// Enlists the current thread with a cell, to be woken by these changes of it.
+    /// Enlists the current thread with a cell. The changes of the cell in `wakes` wake the thread.
     pub fn enlist(&mut self, cell: u32, wakes: u8) {
         let thread = self.current.0;
         let me = self.me();
@@ -179,7 +179,7 @@ impl Inner {
     }
 
     /// Wakes one of the threads that wait for these changes of a cell; which one is a choice.
-    /// Returns it, if there is one.
+    /// Returns the thread; `None` if no thread waits.
     pub fn wake_one(&mut self, cell: u32, wakes: u8) -> Option<ProcessId> {
         let waiters = &self.cells[cell as usize].waiters;
         let waits = |waiter: &&Waiter| waiter.wakes & wakes != 0;

@@ -174,7 +174,7 @@ pub(crate) enum Life {
     Unborn,
     Alive,
     Ended,
-    /// The main thread has panicked.
+    /// The thread is the main thread and has panicked, or it has used a dropped object (freed.rs).
     Failed,
     /// The thread has stopped for good and keeps what it holds (progress.rs).
     Stopped,
@@ -338,7 +338,7 @@ pub(crate) struct Inner {
     pub effects: StepEffects,
     pub recording: bool,
     pub clocks: Clocks,
-    /// The failures met so far, without repetition.
+    /// The failures found so far, without repetition.
     pub failures: Vec<Failure>,
     /// Whether the run has shown a fact that the search must know from its start (facts.rs).
     pub restart: bool,
@@ -346,7 +346,7 @@ pub(crate) struct Inner {
     pub watched_ends: bool,
     /// Whether some steps are guarded.
     pub guarded: bool,
-    /// What is known of `RwLock`s, under a memory model.
+    /// The knowledge about `RwLock`s, under a memory model.
     pub readers: Readers,
     /// Whether the program has used an ordering weaker than sequential consistency.
     pub weak: bool,
@@ -517,7 +517,7 @@ impl World {
     pub fn suspend_for_ever(&self) -> ! {
         let yielder = self.inner.borrow_mut().me().yielder;
         loop {
-            // SAFETY: as in `turn`.
+            // SAFETY: as in `suspend`.
             #[allow(unsafe_code)]
             unsafe {
                 (*yielder).suspend(Request::Turn);
@@ -538,7 +538,7 @@ impl World {
             inner.is_unwinding();
             inner.me().yielder
         };
-        // SAFETY: as in `turn`.
+        // SAFETY: as in `suspend`.
         #[allow(unsafe_code)]
         unsafe {
             (*yielder).suspend(Request::Spawn(start));
@@ -705,7 +705,8 @@ impl Inner {
         self.clocks.acquire(current, cell);
     }
 
-    /// Releases a lock of the current thread; `dirty` if the protected data may have changed.
+    /// Releases a lock of the current thread. `dirty` tells whether the protected data may have
+    /// changed.
     pub fn give(&mut self, cell: u32, dirty: bool) {
         let current = self.current;
         self.clocks.release(current, cell);

@@ -21,7 +21,8 @@ fn memory_stays_in_a_hundred_thousand_executions() {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     static EARLY: AtomicUsize = AtomicUsize::new(0);
     static LATE: AtomicUsize = AtomicUsize::new(0);
-    // Only the memory of the first arena is reported.
+    // `mallinfo2` reports only the first arena, so there must be no other arena.
+    //
     // SAFETY: no other thread allocates at this time.
     assert_eq!(unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) }, 1);
     let limited = Builder {

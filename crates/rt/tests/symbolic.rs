@@ -1,5 +1,5 @@
-//! Inputs: in every really different execution, each combination of results of the comparisons that
-//! some input leads to is explored once.
+//! Inputs: for every really different execution, each combination of results of the comparisons is
+//! explored once, if some input leads to it.
 //!
 //! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features
 //! symbolic --test symbolic`.
@@ -107,7 +107,7 @@ fn values_are_explored_one_by_one() {
     let squares = || i64::from((input_in(0..5_u8).wrapping_mul(3)).value());
     assert_eq!(values(squares), [0, 3, 6, 9, 12]);
     assert_eq!(values(|| i64::from(input::<bool>().value())), [0, 1]);
-    // At the ends of the largest types, too.
+    // At the ends of the largest types only one value is explored.
     let top = || (input_in(u64::MAX - 2..u64::MAX).value() - (u64::MAX - 2)) as i64;
     assert_eq!(values(top).len(), 1);
     let bottom = || input_in(i64::MIN..i64::MIN + 2).value();
@@ -216,7 +216,7 @@ fn a_failure_has_its_inputs() {
         1999 => assert_eq!(text, "it is 1999"),
         other => panic!("{other} does not fail"),
     }
-    // It fails at once, with the same message.
+    // The replay fails at once, with the same message.
     let again = panic_of(|| replay(overflow, &replayed));
     assert_eq!(again.lines().next(), Some(text));
     assert_eq!(replay_of(&again), replayed);
@@ -396,8 +396,8 @@ enum Op {
     Choose,
 }
 
-/// Everything observable: for each lock the order of the threads that took it, with what they saw,
-/// and what each thread saw.
+/// The observable behaviour: for each lock the threads that have taken it, in order, each with the
+/// result of its operation; and for each thread the results of its operations without a lock.
 type Seen = (Vec<Vec<(usize, i64)>>, Vec<Vec<i64>>);
 
 struct Cell {
@@ -410,8 +410,8 @@ fn run(threads: &[Vec<Op>], inputs: [Symbolic<i8>; 2]) -> Seen {
         value: 0.into(),
         log: Vec::new(),
     };
-    // The two are made at two places: for objects of one place, steps of registration would be
-    // added.
+    // The locks are made at two places of the source. If they were made at one place, threads would
+    // have to register with them, which adds steps.
     let shared = Arc::new([Mutex::new(cell()), Mutex::new(cell())]);
     let all: Vec<_> = threads
         .iter()

@@ -30,7 +30,7 @@ impl Inner {
         self.clocks.load(current, cell, order);
     }
 
-    /// Records a store. `changed` tells whether the value is another one than before, `keeps`
+    /// Records a store. `changed` tells whether the new value differs from the old one, `keeps`
     /// whether the store continues a release sequence.
     #[inline]
     fn wrote_value(&mut self, cell: u32, order: Ordering, changed: bool, keeps: bool) {
@@ -281,7 +281,7 @@ macro_rules! atomic {
                 value
             }
 
-            /// Changes the value under a memory model to what `change` returns; if it returns
+            /// Under a memory model, replaces the value by the result of `change`; if the result is
             /// `None`, nothing is written. Returns the old value, and the new one if it was
             /// written.
             fn update_weakly(
@@ -480,7 +480,9 @@ macro_rules! atomic {
                 result
             }
 
-            /// Changes the value by a function, repeatedly until no other thread writes in between.
+            /// Replaces the value by the result of a function, unless that is `None`. Calls the
+            /// function again if another thread has written in between. Returns the old value, as
+            /// an error if nothing was written.
             #[track_caller]
             #[inline]
             pub fn fetch_update<F>(
@@ -521,8 +523,9 @@ macro_rules! atomic {
                 Err(old)
             }
 
-            /// Changes the value by a function, if that returns one, repeatedly until no other
-            /// thread writes in between. Returns the old value.
+            /// Replaces the value by the result of a function, unless that is `None`. Calls the
+            /// function again if another thread has written in between. Returns the old value, as
+            /// an error if nothing was written.
             #[track_caller]
             #[inline]
             pub fn try_update(
@@ -534,8 +537,8 @@ macro_rules! atomic {
                 self.fetch_update(set_order, fetch_order, f)
             }
 
-            /// Changes the value by a function, repeatedly until no other thread writes in between.
-            /// Returns the old value.
+            /// Replaces the value by the result of a function. Calls the function again if another
+            /// thread has written in between. Returns the old value.
             #[track_caller]
             #[inline]
             pub fn update(

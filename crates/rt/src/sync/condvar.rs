@@ -96,8 +96,9 @@ impl Condvar {
         let cell = world.cell(&self.meta, KIND);
         let content = if dirty { wakes::CONTENT } else { 0 };
         if world.memory.is_some() {
-            // The thread enlists before it releases the mutex. What another thread does between the
-            // two, without the mutex, it could also do directly after the release.
+            // The thread enlists before it releases the mutex. If another thread does something
+            // between these two operations without the mutex, it could also do so directly after
+            // the release.
             let pending = Pending::new(None, (KIND, verb), place);
             world.take_turn(cell, MemoryOrder::Relaxed, pending);
             world.enlist_in_turn(cell, wakes::NOTIFY);
@@ -159,7 +160,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// Waits for a notification or for the timeout; in a model both are explored, whatever the
+    /// Waits for a notification or for the timeout; a model explores both outcomes, whatever the
     /// duration.
     #[track_caller]
     pub fn wait_timeout<'a, T>(
@@ -208,7 +209,8 @@ impl Condvar {
         })
     }
 
-    /// Waits for a notification, at most `milliseconds`. Returns whether it was notified.
+    /// Waits for a notification, at most `milliseconds`. Returns the guard, and whether the thread
+    /// was notified.
     #[track_caller]
     #[deprecated(note = "use `wait_timeout` instead, as with std")]
     pub fn wait_timeout_ms<'a, T>(

@@ -20,14 +20,15 @@ pub struct LazyLock<T, F = fn() -> T> {
     taken: AtomicBool,
 }
 
-// SAFETY: as with std, the function is called under the lock of the cell; it is never lent out.
+// SAFETY: as with std, the function is called under the lock of the cell, and no reference to the
+// function is returned.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// Makes a lock whose value `f` will make.
+    /// Makes a `LazyLock` whose value is the result of `f`.
     #[track_caller]
     pub const fn new(f: F) -> Self {
         Self {

@@ -119,9 +119,9 @@ macro_rules! lock {
                 self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
             }
 
-            /// Drops std's guard. `poisons` tells whether this poisons the lock. std cannot tell,
-            /// because to std all threads of the model are one real thread, and it takes a panic of
-            /// any of them for one of this thread.
+            /// Drops std's guard. `poisons` tells whether this poisons the lock. std cannot know
+            /// this: for std all threads of the model are one real thread, so it takes a panic of
+            /// any of them for a panic of this thread.
             pub(super) fn drop_real_guard<G>(&self, guard: G, poisons: bool) {
                 let given_up = |world: &World| world.inner.borrow().given_up.is_some();
                 let poisoned = self.poisons() || (poisons && !world().is_some_and(given_up));

@@ -1,7 +1,7 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
-//! `Arc` and `Weak` wrap those of std, with two additions: vector clocks know what the reference
-//! counts order, and an `Arc` gives names to the objects in it. Where a program can observe the
+//! `Arc` and `Weak` wrap those of std, with two additions: the reference counts synchronise in the
+//! vector clocks, and an `Arc` gives names to the objects in it. Where a program can observe the
 //! counts, they are explored (arc/counted.rs); otherwise cloning and dropping are not steps.
 
 #[macro_use]
@@ -35,7 +35,7 @@ pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Converts a result with std's guard into one with ours.
+/// Converts a result with a guard of std into a result with a guard of this crate.
 fn map<G, H>(result: LockResult<G>, wrap: impl FnOnce(G) -> H) -> LockResult<H> {
     match result {
         Ok(guard) => Ok(wrap(guard)),

@@ -17,7 +17,7 @@ use crate::world::{Pending, Place, Until, World, wakes, world};
 pub struct Mutex<T: ?Sized> {
     meta: OwnedMeta,
     poisoned: AtomicBool,
-    /// Whether it has been used outside a model.
+    /// Whether the lock has been used outside a model.
     used: AtomicBool,
     inner: sync::Mutex<T>,
 }
@@ -85,8 +85,8 @@ impl<T: ?Sized> Mutex<T> {
         self.lock_at(Location::caller())
     }
 
-    /// Waits for the lock and takes it. `place` is the place in reports: a wait takes the lock
-    /// again at the place of its call.
+    /// Waits for the lock and takes it. `place` is the place for reports: `Condvar::wait` takes the
+    /// lock again at the place where it was called.
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let this = self.here();
         let cell = world().map(|world| this.acquire(world, place));
@@ -127,8 +127,8 @@ impl<T: ?Sized> Mutex<T> {
 
 #[doc(hidden)]
 impl<T: ?Sized> Mutex<T> {
-    /// Whether a thread holds the lock. In a model this is a failed or successful attempt to take
-    /// the lock, except that the lock is not taken.
+    /// Whether a thread holds the lock. In a model this is a step like `try_lock`, except that it
+    /// never takes the lock.
     #[track_caller]
     pub fn is_locked(&self) -> bool {
         let this = self.here();

@@ -16,11 +16,11 @@ use crate::world::{Pending, Place, Until, World, wakes, world};
 
 const KIND: &str = "Once";
 
-/// Values of `CellState::flag` for a `Once`: its function has run, or has panicked. Before, the
-/// flag is 0.
+/// Values of `CellState::flag` for a `Once`: its function has run, or has panicked. Before that,
+/// the flag is 0.
 const DONE: u8 = 1;
 const POISONED: u8 = 2;
-/// The value of its location while a function runs, under a memory model.
+/// Under a memory model, the value of the location of a `Once` while a function runs.
 const RUNNING: Value = 3;
 
 /// Runs a function once: the counterpart of [`std::sync::Once`].
@@ -122,8 +122,8 @@ impl Once {
         }
     }
 
-    /// Returns its cell. A static that outlives an execution begins the next one as if it had run
-    /// nothing.
+    /// Returns its cell. In every execution a `Once` that has run a function outside models starts
+    /// as done; any other one starts as if it had run nothing.
     fn cell(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         if self.real.is_completed() {

@@ -2,8 +2,8 @@
 //!
 //! A static outlives an execution and is empty when the next one starts, but a `&'static T` to the
 //! earlier value may still exist. So a value never moves. Each value has its own allocation, with a
-//! link to the value of the execution before. Only dropping the `OnceLock`, which ends all borrows,
-//! frees the values.
+//! link to the value of the previous execution. Only dropping the `OnceLock`, which ends all
+//! borrows, frees the values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -69,8 +69,8 @@ impl<T> OnceLock<T> {
     /// Returns the value that was set last. `once` must be done.
     fn value(&self) -> &T {
         let last = self.last.load(Ordering::Acquire);
-        // SAFETY: null or from `Box::into_raw` in `init`. Only `&mut self` frees it, and nothing
-        // writes to it but through `&mut self`.
+        // SAFETY: null or from `Box::into_raw` in `init`. It is freed and written to only through
+        // `&mut self`.
         let last = unsafe { last.as_ref() };
         &last.expect("it has been set").value
     }
@@ -140,8 +140,8 @@ impl<T> OnceLock<T> {
         self.get_or_init_with(|_| f())
     }
 
-    /// Like [`get_or_init`](Self::get_or_init), but the function is told whether an earlier
-    /// function panicked.
+    /// Like [`get_or_init`](Self::get_or_init), but the argument of the function tells whether an
+    /// earlier function panicked.
     #[track_caller]
     pub(super) fn get_or_init_with(&self, f: impl FnOnce(&OnceState) -> T) -> &T {
         let this = self.here();

@@ -3,8 +3,8 @@
 //! Reads commute with each other; writes commute with nothing. Several threads may hold the lock,
 //! so its acquisitions are guarded steps (steps that are possible only in some states). With
 //! guarded steps, some runs turn out to repeat an explored execution; they count as blocked, not as
-//! executions. Any thread that can take the lock may do so, even if other threads wait. No real
-//! implementation allows more.
+//! executions. Any thread that can take the lock may do so, even if other threads wait. Real
+//! implementations may be stricter.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -26,7 +26,7 @@ const KIND: &str = "RwLock";
 pub struct RwLock<T: ?Sized> {
     meta: OwnedMeta,
     poisoned: AtomicBool,
-    /// Whether it has been used outside a model.
+    /// Whether the lock has been used outside a model.
     used: AtomicBool,
     inner: sync::RwLock<T>,
 }
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// Ends a write. The function that is passed releases the real lock.
+    /// Ends a write. `give_back` releases the real lock.
     fn give_write_weakly(
         &self,
         cell: u32,

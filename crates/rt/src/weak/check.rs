@@ -42,7 +42,7 @@ impl Builder {
         WeakProgram::new(body, self, memory)
     }
 
-    /// Explores, and fails the test if there is a fault.
+    /// Explores a program, and fails the test if an execution has a fault.
     fn explore_and_judge(
         &self,
         program: &mut WeakProgram,

@@ -1,11 +1,14 @@
 //! Describes executions under a memory model step by step, and writes their replays.
 //!
 //! After its version, a replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). In the
-//! schedule, a step is a thread, perhaps with a number: `0.1=1`. For a read, the number counts the
-//! earlier steps that write a newer value to the location than the one that is read. So the read
-//! `0.1=1` misses the newest write to its location and reads the one before. For a write, it counts
-//! the earlier steps whose writes to the location come later in mo. For a choice, it is the
-//! outcome. Without a number it is 0.
+//! schedule, a step is a thread, perhaps with a number, as in `0.1=1`. Without a number it is 0.
+//! The number depends on the kind of the step:
+//! - for a read: how many of the earlier steps have made newer writes to the location than the one
+//!   that is read. So the read `0.1=1` misses the newest write to its location and reads the one
+//!   before.
+//! - for a write: how many of the earlier steps have made writes to the location that come later in
+//!   mo.
+//! - for a choice: its outcome.
 
 use std::fmt::Write;
 
@@ -173,8 +176,8 @@ impl Describer<'_> {
         self.made.get(&(write.thread.0, write.index)).copied()
     }
 
-    /// Returns the steps made so far whose writes come later in mo than what this event
-    /// reads or writes.
+    /// Returns the steps made so far whose writes come later in mo than the write that this event
+    /// makes or reads from.
     fn newer(&self, event: &Event) -> Vec<String> {
         let own = self.graph.position(event);
         let later = own + 1..=self.graph.last_position(event.loc);
@@ -186,7 +189,7 @@ impl Describer<'_> {
         made.iter().map(usize::to_string).collect()
     }
 
-    /// Marks the accesses of a race, and describes it.
+    /// Marks the accesses of a race, and returns a description of the race.
     fn race(&mut self, race: [(ThreadId, u32); 2]) -> String {
         let mut steps = race.map(|(thread, index)| self.made.get(&(thread.0, index)).copied());
         steps.sort_unstable();
@@ -221,8 +224,9 @@ pub(crate) struct DescribedExecution {
     pub lines: Vec<Line>,
     pub weak: Vec<String>,
     pub replay: String,
-    /// Describes a race, if there is one, and what the threads wait for.
+    /// The description of a race; empty if there is none.
     race: String,
+    /// What each thread that has not ended waits for.
     waiting: Vec<String>,
     inputs: Vec<Input>,
 }

@@ -3,20 +3,20 @@
 //! Some accesses are events only if the program does something special, perhaps later or in another
 //! execution. For example, the end of a thread is an event only if the program calls `is_finished`.
 //! A search that learns such a fact starts again with it. A replay may end before the program does
-//! it. So the replay lists, after its schedule, the facts that it must know from the start:
+//! so. So the replay lists, after its schedule, the facts that it must know from the start:
 //!
-//! | text | what |
+//! | text | meaning |
 //! |---|---|
 //! | `spins=2` | number of futile rounds of a loop that are explored |
 //! | `ends` | the end of a thread is an event: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is a location |
-//! | `weak=0.1#3` | the count of its weak references is a location |
+//! | `weak=0.1#3` | the count of weak references of this `Arc` is a location |
 //! | `reads=0.1,0.2` | these threads read some `RwLock` |
 //! | `tries` | an `RwLock` is tried or downgraded |
 //! | `wakes=1`, `polls=1`, `failures=1` | how many spurious events of each kind a thread may meet |
 //! | `0.1#0=7` | the first input of thread 0.1 |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
-//! | `names=src/a.rs:7:5` | several objects are made there, so threads register with them |
+//! | `names=src/a.rs:7:5` | several objects are made at this place, so threads register with them |
 
 use std::fmt::Write;
 
@@ -79,7 +79,7 @@ pub(super) fn learned(program: &WeakProgram) -> Vec<String> {
     facts
 }
 
-/// Tells a program the facts of a replay.
+/// Gives a program the facts of a replay.
 pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String> {
     let mut given = Vec::new();
     for fact in facts.split_whitespace() {

@@ -5,11 +5,11 @@
 //! its two *sides*, true and false. Only outcomes that are feasible together with the decisions of
 //! all threads so far are explored. `mazurka-memory` stores questions and outcomes as indices. This
 //! file gives the indices their meaning, and the solver decides what is feasible. The tables are
-//! kept for all executions of a search, so an index means the same in each.
+//! kept for all executions of a search, so an index has the same meaning in all of them.
 //!
 //! A reported execution runs with concrete values of the inputs that lead to the same decisions, so
-//! its graph has no decision events. Its schedule is that of the search without the decisions, and
-//! a replay lists the values as facts: `rc11: 0 0.1=1; 0#0=7`.
+//! its graph has no decision events. Its schedule is the schedule of the search without the
+//! decisions, and a replay lists the values as facts: `rc11: 0 0.1=1; 0#0=7`.
 
 #[cfg(not(feature = "symbolic"))]
 mod known {
@@ -95,7 +95,7 @@ mod known {
         Holds(Term),
         /// Whether a condition is true.
         Side(Term),
-        /// Which value a term has that the code needs as a plain number at a place.
+        /// The value of a term. At this place the code needs it as a plain number.
         Value(Term, Place),
     }
 
@@ -208,7 +208,7 @@ mod known {
         }
     }
 
-    /// Fixes the values of inputs from now on: these, and 0 for all others.
+    /// Fixes the values of all inputs from now on: those in `inputs`, and 0 for all others.
     pub(crate) fn give(program: &mut WeakProgram, inputs: &[(&str, &str)]) -> Result<(), String> {
         let mut given = Vec::new();
         for (name, value) in inputs {
@@ -283,7 +283,7 @@ mod known {
     }
 
     /// Finds values of the inputs that lead to the execution with this fault, and fixes the inputs
-    /// to them. Returns the fault of the execution with these values.
+    /// to them. Returns the fault and the schedule of the execution with these values.
     pub(crate) fn settle(
         program: &mut WeakProgram,
         memory: Memory,
@@ -321,7 +321,8 @@ mod known {
             program.inner(|inner| inner.unknowns.compared)
         }
 
-        /// Adds an execution. Returns whether it and an earlier one are such a pair.
+        /// Adds an execution. Returns whether an earlier execution with a different result can be
+        /// reached by the same inputs.
         pub fn add(&mut self, program: &WeakProgram, result: u64, schedule: Schedule) -> bool {
             program.inner(|inner| self.0.add(inner, result, || schedule))
         }

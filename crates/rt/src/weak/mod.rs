@@ -1,10 +1,11 @@
 //! Closures under a memory model: their accesses become events of an execution graph.
 //!
-//! The *engine* is the search of `mazurka-memory`, which decides what each access returns. A thread
-//! of the model announces an access ([`World::act`]) and is suspended until the engine answers.
-//! Threads are the coroutines of `simulate.rs`. A run answers them in an order that extends po ∪ rf
-//! (program order and reads-from). So when real code reads plain memory without a race, the memory
-//! holds the one value that the read can have, and no older values have to be kept.
+//! The *engine* is the search of `mazurka-memory`, which determines the value that each access
+//! returns. A thread of the model announces an access ([`World::act`]) and is suspended until the
+//! engine answers. Threads are the coroutines of `simulate.rs`. A run answers them in an order that
+//! extends po ∪ rf (program order and reads-from). So when real code reads plain memory without a
+//! race, the memory holds the one value that the read can have, and no older values have to be
+//! kept.
 //!
 //! - *Values.* An atomic may hold a pointer, which differs from run to run, so the engine never
 //!   sees the bits in an atomic. To the engine, the value of a write is its name (the thread, and
@@ -21,9 +22,9 @@
 //!   they happen.
 //! - *Names* of objects are those of `names.rs`: they are functions of what precedes an
 //!   access in po ∪ rf.
-//! - Whatever cannot be explored is refused ([`World::refuse`]), never explored wrongly.
+//! - An operation that cannot be explored is refused ([`World::refuse`]), never explored wrongly.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `program.rs` | the closure as a program of the engine |
 //! | `spin.rs` | spin loops |
@@ -74,7 +75,7 @@ pub(crate) const INITIAL: Value = 0;
 pub(crate) struct EngineState {
     /// The access that the thread has announced; `None` if it has announced none.
     action: Option<Action>,
-    /// What the announced access does with the value that it reads.
+    /// The effect of the announced access, as a function of the value that it reads.
     rule: Rule,
     /// The last answer of the engine.
     answer: Value,
@@ -89,12 +90,12 @@ pub(crate) struct EngineState {
     round: Round,
     /// Number of its waits for a token.
     waits: u32,
-    /// A vector clock of spawn and join alone: for each thread, how many of its uses of `Arc`s
-    /// happen before.
+    /// A vector clock of spawn and join alone: for each thread, the number of its uses of `Arc`s
+    /// that happen before the next operation of this thread.
     pub spawn_join_clock: Vec<u32>,
 }
 
-/// What an announced update or await does with the value that it reads.
+/// The effect of an announced update or await, as a function of the value that it reads.
 #[derive(Clone, Copy, Default)]
 enum Rule {
     #[default]
@@ -161,7 +162,7 @@ impl Inner {
         self.threads[thread].engine.bits[number]
     }
 
-    /// Returns what the announced update or await of a thread does if it reads this value.
+    /// Returns the effect of the announced update or await of a thread if it reads this value.
     fn effect(&mut self, thread: ProcessId, read: Value) -> Effect {
         let engine = &self.threads[thread.index()].engine;
         match engine.rule {
@@ -444,7 +445,7 @@ impl World {
         taken
     }
 
-    /// Releases a lock of the engine; `dirty` if the protected data may have changed.
+    /// Releases a lock of the engine. `dirty` tells whether the protected data may have changed.
     pub fn unlock(&self, cell: u32, dirty: bool, pending: Pending) {
         self.act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
         if dirty {

@@ -2,9 +2,9 @@
 //!
 //! A *place* is a call in the source that names orderings, together with the orderings written
 //! there. To try other orderings, the runtime replaces the written ones while the test runs. A
-//! place is known once a search has met it. If a search with other orderings meets new places, the
-//! whole question is asked again with these places, too. `mazurka_memory::orders` determines which
-//! orderings are tried.
+//! place is known once a search has reached it. If a search with other orderings reaches new
+//! places, the whole procedure starts again with these places included. `mazurka_memory::orders`
+//! determines which orderings are tried.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -144,7 +144,7 @@ impl fmt::Display for Orderings {
 const MOST_EXECUTIONS: u64 = 5000;
 const MOST_TIME: Duration = Duration::from_secs(2);
 
-/// A call that a search has met.
+/// A call that names orderings and that a search has reached.
 struct OrderedCall {
     place: Place,
     what: (&'static str, &'static str),
@@ -159,14 +159,14 @@ impl OrderedCall {
     }
 }
 
-/// The calls that were met, and their orderings in the current search.
+/// The calls that a search has reached, and their orderings in the current search.
 #[derive(Default)]
 pub(crate) struct Chosen {
     calls: Vec<OrderedCall>,
     orders: Vec<AccessOrder>,
     /// The index of each call, by the address of its place, its verb and its orderings.
     known: FxHashMap<(usize, &'static str, AccessOrder), usize>,
-    /// Whether calls that a search meets for the first time become `SeqCst`; otherwise they keep
+    /// Whether calls that a search reaches for the first time become `SeqCst`; otherwise they keep
     /// the orderings in the source.
     strongest: bool,
 }
@@ -226,7 +226,7 @@ impl World {
 enum NoAnswer {
     /// A limit was reached.
     Limit,
-    /// The search has met new calls.
+    /// The search has reached new calls.
     Grown,
     Refused(Refused),
 }
@@ -264,7 +264,7 @@ impl Advisor<'_> {
         Ok(explored.fault.is_none())
     }
 
-    /// Returns the calls that were met, in the order of the source: their indices in
+    /// Returns the calls that a search has reached, in the order of the source: their indices in
     /// `Chosen::calls`, and which orderings can be chosen for them.
     fn places(&self) -> (Vec<usize>, Vec<OrderedPlace>) {
         self.chosen(|chosen| {
@@ -297,10 +297,11 @@ impl Advisor<'_> {
         }
     }
 
-    /// Returns the advice for a test that passes or fails as written.
+    /// Returns the advice for a test. `passes` tells whether it passes with the orderings as
+    /// written.
     fn advise(&mut self, passes: bool) -> Result<(Advice, Vec<AccessOrder>), Refused> {
         if !passes {
-            // Calls that are met only after the failure must be known, too.
+            // Calls that the program reaches only after the failure must be known, too.
             self.chosen(|chosen| {
                 chosen.strongest = true;
                 chosen.orders.fill(MemoryOrder::SeqCst.into());

@@ -3,8 +3,8 @@
 //!
 //! Most runs are complete when the engine goes back. If a run is not, its threads first continue to
 //! their ends, as far as possible, so that they drop what they own. In this part each read gets the
-//! last write in mo. Every model allows that, so the run ends as an execution of the program can
-//! end. Threads that have to wait, or that are about to make a plain access (which might race), are
+//! last write in mo. Every memory model allows such reads, so the program can really behave in this
+//! way. Threads that have to wait, or that are about to make a plain access (which might race), are
 //! abandoned, and what they own is leaked.
 
 use std::panic::resume_unwind;
@@ -134,9 +134,9 @@ impl WeakProgram {
         self.stage.run(process, &mut Table::Known(&self.table))
     }
 
-    /// Returns what the next access of a thread returns if it sees the last value of its location.
-    /// `last` holds these values, and a write changes it. `None` if the thread cannot or should not
-    /// continue.
+    /// Returns the value that the next access of a thread returns if it reads the last write to its
+    /// location. `last` holds the last value of each location, and writes update it. `None` if the
+    /// thread cannot or should not continue.
     fn next_alone(&mut self, process: ProcessId, last: &mut Vec<Option<Value>>) -> Option<Value> {
         let mut inner = self.stage.world.inner.borrow_mut();
         let state = inner.threads.get(process.index())?;
@@ -188,7 +188,8 @@ impl WeakProgram {
         }
     }
 
-    /// Returns the thread with this path. Threads are numbered in the order in which they are met.
+    /// Returns the thread with this path. Threads are numbered in the order in which they first
+    /// appear.
     pub fn thread(&mut self, path: &ProcessPath) -> Option<ThreadId> {
         let (first, rest) = path.parts().split_first()?;
         let main = (*first == 0).then_some(ProcessId(0))?;
@@ -246,8 +247,8 @@ impl WeakProgram {
         waits.all(unchanged) && !told_elsewhere
     }
 
-    /// Lets a spinning thread look again repeatedly while nothing changes. Returns the number of
-    /// rounds after which it gives up; `None` if it never does.
+    /// Lets a spinning thread continue its loop while nothing changes. Returns the number of rounds
+    /// after which it gives up; `None` if it never does.
     pub fn gives_up_after(&mut self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> Option<u32> {
         let state = |program: &Self| {
             let inner = program.stage.world.inner.borrow();
@@ -268,7 +269,7 @@ impl WeakProgram {
                     match self.modify(thread, value) {
                         Effect::Keep => value,
                         Effect::Wait if spins => value,
-                        // It changes something, or waits for something else.
+                        // The thread changes something, or waits for something else.
                         Effect::Wait | Effect::Write(_) => break Some(yields - before),
                     }
                 }

@@ -16,7 +16,7 @@
 //! the same state. The difference matters only if threads wait for ever. So an execution with such
 //! a writer does not count as a deadlock if a reader waits for the writer, or if another writer
 //! whose name comes first waits for it ([`WeakProgram::is_covered_wait`]). Other executions cover
-//! it.
+//! this one.
 //!
 //! An attempt (`try_read`, `try_write`) would observe the half-way state, and a `downgrade` has to
 //! let readers in. In a program that uses one of these operations, each `RwLock` is instead one
@@ -28,10 +28,11 @@ use super::Rule;
 use super::program::WeakProgram;
 use crate::world::{Inner, Life, Pending, Until, World};
 
-/// What is known of the `RwLock`s of a program.
+/// The knowledge about the `RwLock`s of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
-    /// The threads that read any of them, in the order in which they were met.
+    /// The threads that read any `RwLock`, in the order in which the search has reached their
+    /// reads.
     pub threads: Vec<u32>,
     /// Whether any `RwLock` is tried or downgraded. Then each `RwLock` is one location with the
     /// number of its readers.

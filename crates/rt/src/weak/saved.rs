@@ -27,7 +27,7 @@ pub(super) struct SavedSearch<'a> {
 }
 
 impl SavedSearch<'_> {
-    /// Explores what is left, up to the first fault.
+    /// Explores the rest of the search, up to the first fault.
     pub fn visit(&self, program: &mut WeakProgram, watch: &mut Watch) -> Found {
         let (mut found, mut rest) = self.resume(program, watch).unwrap_or_else(|| {
             self.checkpoint.start_anew();
@@ -70,7 +70,7 @@ impl SavedSearch<'_> {
         (limits, last)
     }
 
-    /// Names limits as they were set, not what was left of them for one slice.
+    /// Replaces the limits of one slice by the limits that were set.
     fn name_limits(&self, found: &mut Found) {
         for bound in &mut found.bounds {
             let given = match bound {

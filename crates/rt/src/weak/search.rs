@@ -50,7 +50,7 @@ pub(crate) struct Explored {
     pub failures: u64,
     pub blocked: u64,
     pub bounds: Vec<Bound>,
-    /// How often each execution was met, if executions are drawn at random.
+    /// How often each execution was drawn, if executions are drawn at random.
     pub execution_counts: ExecutionCounts,
 }
 
@@ -61,7 +61,8 @@ pub(super) struct Watch {
     everything: bool,
     /// Whether two different results end the search.
     compares: bool,
-    /// Whether executions are drawn at random, so that one may be met again.
+    /// Whether executions are drawn at random, so that the same execution may be drawn several
+    /// times.
     draws: bool,
     pub explored: Explored,
     /// Set if a loop that seemed to wait for ever gives up when it runs on: the number of rounds
@@ -80,7 +81,7 @@ pub(crate) struct SearchPlan {
     pub compares: bool,
     /// Draws executions at random, if set.
     pub random: Option<Drawing>,
-    /// Where the search is saved, if it is.
+    /// The checkpoint in which the search is saved; `None` if it is not saved.
     pub checkpoint: Option<Rc<Checkpoint>>,
 }
 
@@ -98,7 +99,7 @@ impl SearchPlan {
 }
 
 impl Builder {
-    /// Explores. Fails with a description of what cannot be explored.
+    /// Explores a program. The error describes an operation that cannot be explored.
     pub(crate) fn explore_weakly(
         &self,
         program: &mut WeakProgram,
@@ -180,7 +181,7 @@ impl Builder {
 }
 
 impl Watch {
-    /// Combines what this watch has seen with what the engine has found.
+    /// Combines the findings of this watch with those of the engine.
     fn conclude(self, found: Found) -> Explored {
         let mut explored = self.explored;
         explored.bounds = found.bounds;

@@ -1,8 +1,8 @@
 //! Spin loops under a memory model.
 //!
 //! A *round* is what a thread does between two of its yields, and it is *futile* if it changes
-//! nothing (../spin.rs). After a futile round, the thread would do the same again if it read the
-//! same again. So in the next round one of its reads must see another value: this read becomes an
+//! nothing (../spin.rs). If the thread read the same values after a futile round, it would repeat
+//! the round. So in the next round one of its reads must see another value: this read becomes an
 //! *await* of the engine, a read that waits for another value. By coherence it sees a later write.
 //! An update that writes the value that was already there (`swap(true)` of a held lock) changes
 //! nothing, too.
@@ -203,7 +203,7 @@ impl World {
         (round.progress, round.open, round.timeouts) = (true, false, 0);
     }
 
-    /// Handles that the current thread has left its loop: it does something new, or ends.
+    /// Handles the end of the current thread's spin loop: the thread does something new, or ends.
     pub(crate) fn leave_loop(&self) {
         {
             let mut inner = self.inner.borrow_mut();

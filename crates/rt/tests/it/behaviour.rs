@@ -82,8 +82,8 @@ fn a_thread_that_begins_with_a_load_is_not_skipped() {
     }
 }
 
-/// Store buffering under sequential consistency: all but (0, 0); and message passing:
-/// all but (1, 0).
+/// Under sequential consistency, store buffering has all results but (0, 0), and message passing
+/// has all results but (1, 0).
 #[test]
 fn litmus_tests_of_sequential_consistency() {
     for order in [Relaxed, SeqCst] {
@@ -229,7 +229,7 @@ fn futile_rounds_can_be_explored() {
         });
         found.results.into_iter().collect::<HashSet<_>>()
     };
-    // A loop that gives up is recognised.
+    // A loop that gives up is recognised, so its rounds are explored even without the setting.
     assert_eq!(run(0), HashSet::from([0, 1, 2, 3]));
     assert_eq!(run(5), HashSet::from([0, 1, 2, 3]));
 }
@@ -674,7 +674,7 @@ fn many_threads_and_objects_made_in_loops() {
         all.into_iter().for_each(|one| one.join().unwrap());
     });
     assert_eq!(found.executions, 1);
-    // Objects of one place, first used by any thread: all explorers agree.
+    // Objects of one place, each of which any thread may be the first to use: two explorers agree.
     let run = |algorithm| {
         let builder = Builder {
             algorithm,

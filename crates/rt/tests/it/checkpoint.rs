@@ -28,7 +28,7 @@ impl Drop for Folder {
     }
 }
 
-/// `threads` threads that each add to one number `times` times.
+/// Starts `threads` threads that each increment one number `times` times. Returns the final number.
 fn adds(threads: u32, times: u32, order: Ordering) -> u32 {
     let x = Arc::new(AtomicU32::new(0));
     let add = |_| {
@@ -183,7 +183,7 @@ fn what_is_learned_is_kept() {
 }
 
 /// Returns the number of runs until the search finds an execution in which thread `one` of three
-/// threads is the first.
+/// threads is the first to swap.
 fn runs_until_first(one: u32, order: Ordering) -> u32 {
     let folder = Folder::new(&format!("failure-{order:?}-{one}"));
     let model = move || {
@@ -219,7 +219,7 @@ fn runs_until_first(one: u32, order: Ordering) -> u32 {
 fn a_failure_is_found_by_a_later_run() {
     for order in [Ordering::SeqCst, Ordering::AcqRel] {
         let runs: Vec<u32> = (1..=3).map(|one| runs_until_first(one, order)).collect();
-        // The search soon meets graphs in which each thread is the first.
+        // Under a memory model the search soon reaches graphs in which each thread is the first.
         let late = runs.iter().any(|runs| *runs > 1);
         assert!(late || order == Ordering::AcqRel, "{order:?}: {runs:?}");
     }
@@ -230,7 +230,7 @@ fn a_file_that_does_not_fit_is_not_used() {
     let folder = Folder::new("other");
     let check = |builder: &Builder| builder.check(|| assert_eq!(adds(3, 3, Ordering::SeqCst), 9));
     assert!(!check(&saving(&folder.0, 400)).is_complete());
-    // With other settings.
+    // A search with other settings does not use the file.
     let other = Builder {
         spurious_wakes: 1,
         ..saving(&folder.0, 400)

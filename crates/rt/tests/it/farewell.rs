@@ -1,4 +1,4 @@
-//! What threads own is dropped when an execution is abandoned.
+//! When an execution is abandoned, the values that its threads own are dropped.
 
 use std::sync::atomic::{AtomicUsize as Count, Ordering::Relaxed};
 
@@ -24,7 +24,7 @@ impl Drop for Counted {
     }
 }
 
-/// Explores everything, including deadlocks, and returns their number.
+/// Explores all executions of a closure. Returns the number of deadlocks.
 fn deadlocks(f: impl Fn() + Send + Sync + 'static) -> u64 {
     let builder = Builder {
         memory: Some(Memory::Sc),
@@ -141,8 +141,8 @@ fn by_destructors_that_wait() {
     assert_eq!(COUNT.load(Relaxed), 0);
 }
 
-/// After many deadlocks nothing that their threads owned is left, so memory does not grow with the
-/// number of deadlocks.
+/// After many deadlocks, all values that their threads owned have been dropped, so memory does not
+/// grow with the number of deadlocks.
 #[test]
 fn many_deadlocks_need_little_memory() {
     static COUNT: Count = Count::new(0);

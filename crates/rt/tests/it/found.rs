@@ -23,7 +23,8 @@ fn explore<T: PartialEq + 'static>(
     found
 }
 
-/// Returns all results, which two explorers agree on; there are no failures and no deadlocks.
+/// Returns the number of executions, and all results. Two explorers must agree on them. There must
+/// be no failures and no deadlocks.
 fn results<T: Ord + Clone + std::fmt::Debug + 'static>(
     f: impl Fn() -> T + Clone + Send + Sync + 'static,
 ) -> (u64, BTreeSet<T>) {
@@ -43,7 +44,7 @@ fn races(f: impl Fn() + Send + Sync + 'static) {
     assert!(message.contains("data race"), "{message}");
 }
 
-/// What each thread of the program below sees.
+/// The values that the threads of the program below read.
 type Seen = (u32, Result<u32, u32>, u32);
 
 fn under_a_lock(m: Arc<Mutex<u32>>, x: Arc<AtomicU32>, y: Arc<AtomicU32>) -> Seen {
@@ -73,8 +74,8 @@ fn under_a_lock(m: Arc<Mutex<u32>>, x: Arc<AtomicU32>, y: Arc<AtomicU32>) -> See
     (seen, exchanged, swapped)
 }
 
-/// Objects made at one place are first used under a lock. The bug reported: "the same schedule did
-/// something else than before".
+/// Objects made at one place are first used under a lock. The crate once reported that "the same
+/// schedule did something else than before".
 #[test]
 fn objects_of_one_place_in_arcs() {
     let apart = results(|| {
@@ -90,8 +91,8 @@ fn objects_of_one_place_in_arcs() {
     assert_eq!(together, apart);
 }
 
-/// The same program with objects outside of an `Arc`, which therefore has no names for them: the
-/// same results with more executions.
+/// The same program with objects in a vector, whose memory is not that of an `Arc`. The results
+/// must not depend on whether the objects are made at one place or at two.
 #[test]
 fn objects_of_one_place_in_a_vector() {
     let run = |all: Arc<Vec<AtomicU32>>, m: Arc<Mutex<u32>>| {
@@ -612,8 +613,8 @@ fn counts_of_references_that_are_read() {
     assert_eq!(weak, [(0, 1), (1, 1)]);
 }
 
-/// Either of two threads that drop the last references may run the destructor. Either may get the
-/// value, but only one does.
+/// Any of the threads that drop references may drop the last one and run the destructor. Either of
+/// two threads that call `into_inner` may get the value, but only one of them does.
 #[test]
 fn the_last_reference_is_of_any_thread() {
     struct Tells(Arc<AtomicU32>);

@@ -90,7 +90,7 @@ fn a_use_that_a_join_orders() {
 
 #[test]
 fn a_use_that_comes_after_the_end() {
-    // The thread can use it only after its drop.
+    // The thread starts after the drop of the atomic, so it can use the atomic only after that.
     let message = failure(|| {
         let shared = Shared::new(AtomicU32::new(0));
         shared.get().store(1, SeqCst);
@@ -148,7 +148,7 @@ fn a_stack_that_frees_nodes_too_early() {
 }
 
 /// A reference count; the owner that drops it to 0 frees the object. `order` is the ordering of the
-/// decrement.
+/// decrement, and `acquires` tells whether an acquire fence follows it.
 fn run_counted(order: Ordering, acquires: bool, memory: Option<Memory>) {
     let builder = Builder {
         memory,
@@ -309,7 +309,7 @@ fn a_cell_that_is_dropped_without_a_join() {
     });
 }
 
-/// A thread that has been joined has started another, which has not.
+/// A thread that has been joined has started another one, which has not been joined.
 #[test]
 fn a_cell_that_is_dropped_beside_the_child_of_a_joined_thread() {
     fails(|order| {

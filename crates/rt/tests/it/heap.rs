@@ -78,7 +78,7 @@ fn vectors_of_one_place_are_apart() {
     );
 }
 
-/// The same without a heap block: scoped threads borrow objects on a stack.
+/// Elements of an array on a stack, which scoped threads borrow.
 #[test]
 fn elements_on_a_stack_are_apart() {
     expect(
@@ -108,8 +108,8 @@ fn elements_on_a_stack_are_apart() {
     );
 }
 
-/// The frames of successive calls of one thread have the same addresses, and those of other threads
-/// have others.
+/// The frames of successive calls of one thread have the same addresses. The frames of other
+/// threads have other addresses.
 #[test]
 fn objects_of_frames_are_apart() {
     fn both_store() {

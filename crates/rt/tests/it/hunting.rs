@@ -87,7 +87,8 @@ pub trait Hunt {
     /// Returns all programs that lack one operation.
     fn smaller(&self, program: &Self::Program) -> Vec<Self::Program>;
 
-    /// Compares `programs` programs; panics with a small one where the two disagree.
+    /// Compares `programs` programs. Panics with a small program on which the crate and the
+    /// interpreter disagree, if there is one.
     fn run(&self, seed: u64, programs: u64) -> Hunted {
         let (mut compared, mut marked) = (0, 0);
         for number in 0..programs {

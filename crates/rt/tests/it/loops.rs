@@ -56,8 +56,8 @@ fn a_wake_up_that_is_lost_after_three_rounds() {
     }
 }
 
-/// The replay of such a failure works, although a replay cannot learn from other executions that
-/// the loop gives up.
+/// The replay of a deadlock after a loop that gives up works, although a replay cannot learn from
+/// other executions that the loop gives up.
 #[test]
 fn its_replay_works() {
     let text = failure(spins_then_parks(3, false));
@@ -69,7 +69,8 @@ fn its_replay_works() {
     assert!(again.starts_with("deadlock"), "{again}");
 }
 
-/// More rounds are explored only on request, and the summary says so.
+/// If a loop gives up after more than 8 rounds, these rounds are explored only on request, and the
+/// summary says so.
 #[test]
 fn a_loop_that_gives_up_late() {
     let found = explore(spins_then_parks(20, false));
@@ -170,7 +171,7 @@ fn a_loop_that_spins_for_ever() {
     assert!(text.starts_with("deadlock"), "{text}");
 }
 
-/// Waits that time out, in a loop that gives up after four of them.
+/// Waits that time out, in a loop that gives up after four such waits.
 #[test]
 fn a_loop_that_times_out_four_times() {
     let found = Builder::new().outcomes(|| {

@@ -9,7 +9,7 @@ use mazurka_rt::{
     Builder, Memory, assert_deterministic, check_pct, check_random, model, replay, thread,
 };
 
-/// What a call panics with.
+/// Returns the message of the panic in which a call ends.
 fn panic_of(f: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it must panic");
     match payload.downcast::<String>() {
@@ -18,7 +18,7 @@ fn panic_of(f: impl FnOnce()) -> String {
     }
 }
 
-/// The schedule that a message says to replay.
+/// Returns the schedule of the replay command in a message.
 fn schedule_of(message: &str) -> String {
     let (_, rest) = message.split_once("MAZURKA_REPLAY=\"").expect("a schedule");
     rest.split_once('"').expect("its end").0.to_owned()
@@ -54,7 +54,7 @@ fn a_failure_shows_its_steps() {
         "two racing steps and a legend"
     );
     assert!(message.contains("let body = crate::messages::lost_update;"));
-    // Both updates, the joins, the last load: no step too many.
+    // The loads and stores of both updates, two joins, and the last load.
     let steps = message
         .lines()
         .filter(|line| line.contains("messages.rs:") && line.contains("  0"))
@@ -118,7 +118,7 @@ fn a_replay_in_another_process() {
     let output = run(&schedule);
     assert!(output.contains("an update was lost"), "{output}");
     assert!(output.contains("found after 1 execution;"), "{output}");
-    // One thread after the other is fine.
+    // If one thread runs after the other, no update is lost.
     assert!(run("0.0 0.0 0.1 0.1").contains("1 passed"));
     assert!(run("0.7").contains("does not fit"));
     assert!(run("nonsense").contains("this is no schedule"));
@@ -241,7 +241,7 @@ fn the_printed_test_compiles() {
     });
     let (_, test) = message.split_once("or as a test:\n\n").expect("a test");
     assert!(test.contains("#[test]") && test.contains("mazurka_rt::replay("));
-    // The same with a name for the body.
+    // The test that is printed if the body has a name.
     let named = panic_of(|| model(lost_update));
     let (_, named) = named.split_once("or as a test:\n\n").expect("a test");
     // The files in printed/ are the printed tests, except for the attribute and the comment, so
@@ -261,7 +261,7 @@ fn the_printed_test_compiles() {
     assert!(again.contains("assertion"), "{again}");
 }
 
-/// What failures print, to be compiled.
+/// A test that a failure prints, to check that it compiles.
 mod printed_closure {
     include!("printed/closure.rs");
     pub(super) fn again() {
@@ -269,7 +269,7 @@ mod printed_closure {
     }
 }
 
-/// The same for a body with a name.
+/// A printed test whose body has a name, to check that it compiles.
 mod printed_named {
     include!("printed/named.rs");
     pub(super) fn again() {
@@ -627,7 +627,8 @@ fn a_large_local() {
     });
 }
 
-/// The report folder, which CI keeps for tests whose output is captured.
+/// The report folder contains the results of all searches. CI keeps it, because the output of tests
+/// is captured.
 #[test]
 fn a_folder_has_what_was_found() {
     if std::env::var_os("MAZURKA_REPORT").is_some() {

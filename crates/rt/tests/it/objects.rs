@@ -22,7 +22,7 @@ fn quiet() -> Builder {
     }
 }
 
-/// Whether a check passes; otherwise its message.
+/// Returns the result of a check, or its message if it fails.
 fn verdict(check: impl FnOnce() -> Checked) -> Result<Checked, String> {
     catch_unwind(AssertUnwindSafe(check)).map_err(|panic| {
         let text = panic.downcast::<String>().expect("a report");

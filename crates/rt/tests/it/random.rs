@@ -1,5 +1,5 @@
 //! Random programs with all kinds of objects that threads can share: the engine `optimal` must find
-//! the same as brute force.
+//! the same results as brute force.
 //!
 //! More of them: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-rt --test it random::`.
 
@@ -50,7 +50,7 @@ enum Op {
     Slot,
 }
 
-/// What all threads share.
+/// The objects that all threads share.
 struct Shared {
     atomics: [AtomicU32; 2],
     locks: [Mutex<u32>; 2],
@@ -59,7 +59,7 @@ struct Shared {
     barrier: Barrier,
     once: Once,
     next: AtomicU32,
-    /// All made at one place.
+    /// Atomics that are all made at one place.
     slots: Vec<AtomicU32>,
     threads: std::sync::Mutex<Vec<Option<Thread>>>,
     /// The handles of all threads, if `Unpark` must know all of them. A thread that runs early then
@@ -360,8 +360,8 @@ fn program(random: &mut Random) -> Vec<Vec<Op>> {
         .collect()
 }
 
-/// Returns what a program does under a memory model, explored as execution graphs; `None` if that
-/// is refused, or takes too long.
+/// Returns the behaviour of a program under a memory model, explored as execution graphs; `None` if
+/// the program is refused, or takes too long.
 fn graphs(program: &[Vec<Op>], memory: Memory) -> Option<Result<Found, String>> {
     let builder = Builder {
         graphs: true,

@@ -51,7 +51,7 @@ fn logged(sample: impl Fn(Builder, Box<dyn Fn() + Send + Sync>) -> Summary) -> V
 fn a_seed_names_the_same_schedules_in_every_version() {
     let evenly = logged(|builder, body| builder.check_random(body, 6));
     let by_priority = logged(|builder, body| builder.check_pct(body, 6, 3));
-    // The first entry of each is an execution that was abandoned when it met the `RwLock`.
+    // The first entry of each list is an execution that was abandoned when it used the `RwLock`.
     let expected = [
         "aaa2bbb1ccc1 cbabab1a1cc0 abccbc2b2aa2 bacbb0cc2aa1 cbcabb0aa0c2 cbabcc2ab2a0 bcbab0cc2aa0",
         "caaa2bbb1cc1 ccc1aaa1bbb0 ccc2aaa2bbb2 aaa0ccc2bbb1 ccc0bbb0aaa2 aaa2bbb2ccc0 caaa0bbb2cc0",
@@ -59,7 +59,7 @@ fn a_seed_names_the_same_schedules_in_every_version() {
     assert_eq!([evenly.join(" "), by_priority.join(" ")], expected);
 }
 
-/// An update is lost, or two locks are taken in opposite orders.
+/// A program with a mistake: an update may be lost, or two locks are taken in opposite orders.
 fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let x = Arc::new(AtomicU32::new(0));
@@ -82,7 +82,7 @@ fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
     }
 }
 
-/// The number of executions before the failure, and the schedule to replay.
+/// Returns the number of executions up to the failure, and the schedule of its replay.
 fn found(sample: impl FnOnce(Builder) -> Summary, seed: u64) -> String {
     let builder = Builder {
         seed,

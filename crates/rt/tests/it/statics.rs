@@ -179,8 +179,8 @@ fn static_locks_start_free_and_drop_what_they_held() {
     assert_eq!(MADE.load(SeqCst), found.results[0] - 1);
 }
 
-/// A function that panics poisons its `LazyLock`: it is not called again in this execution, and is
-/// in the next one.
+/// A function that panics poisons its `LazyLock`: the function is called again only in the next
+/// execution.
 #[test]
 fn a_lazy_value_whose_function_panics_is_poisoned() {
     static LAZY: LazyLock<u32> = LazyLock::new(|| {

@@ -1,5 +1,5 @@
 // Programs whose executions are counted: by `tests/it/counts.rs` under this crate, and by the
-// peers' benchmark (`peers/`) under others as well. The final joins and asserts are part of them.
+// peers' benchmark (`peers/`) under other tools, too. The final joins and asserts are part of them.
 //
 // This file is included (`include!`) where the names `sync` and `thread` mean those of the tool. A
 // macro would not do: it would make all objects at one place of the source, and then threads have
@@ -43,7 +43,7 @@ pub fn stores(n: usize) {
     assert!(x.load(SeqCst) >= 1);
 }
 
-/// i += j beside j += i, `n` times each.
+/// One thread adds j to i, another adds i to j, `n` times each.
 pub fn fib(n: usize) {
     let i = Arc::new(AtomicUsize::new(1));
     let j = Arc::new(AtomicUsize::new(1));

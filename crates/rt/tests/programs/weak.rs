@@ -24,7 +24,7 @@ pub fn ainc(n: usize) {
     join((0..n).map(add).collect());
 }
 
-/// i += j beside j += i, `n` times each.
+/// One thread adds j to i, another adds i to j, `n` times each.
 pub fn fib(n: usize) {
     let i = Arc::new(AtomicUsize::new(1));
     let j = Arc::new(AtomicUsize::new(1));

@@ -51,8 +51,8 @@ impl Shared {
 }
 
 /// One thread writes a value and signals; the other one waits for the signal or looks for it. If
-/// the second has seen the signal, its read of the value does not race, and it reads what was
-/// written.
+/// the second thread has seen the signal, its read of the value does not race, and returns the
+/// written value.
 #[track_caller]
 fn orders<S: Send + Sync + 'static>(make: fn() -> S, signal: fn(&S), seen: fn(&S) -> bool) {
     let found = builder().memory(Memory::Rc11).check(move || {
@@ -292,7 +292,7 @@ fn what_is_refused_stays_under_sequential_consistency() {
         error.starts_with("mazurka: under rc11 this cannot be explored"),
         "{error}"
     );
-    // A bound on preemptions, too.
+    // A bound on preemptions is refused, too.
     let bounded = Builder {
         max_preemptions: Some(1),
         ..builder()

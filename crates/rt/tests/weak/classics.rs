@@ -98,8 +98,8 @@ fn loom_180() {
     assert!(buffering([Release, Acquire]).contains(&[0, 0]));
 }
 
-/// tokio-rs/loom issue 191: two readers agree on the order of two SeqCst stores. Each waits for one
-/// of them, and looks at the other.
+/// tokio-rs/loom issue 191: two readers agree on the order of two SeqCst stores. Each reader waits
+/// for one of the stores, and then looks for the other one.
 #[test]
 fn loom_191() {
     fn readers(store: Ordering, load: Ordering) {
@@ -619,7 +619,7 @@ impl Queue {
     }
 }
 
-/// A push beside a pop; then the rest is popped.
+/// One thread pushes while another one pops; then the rest is popped.
 fn queue(orders: QueueOrders) {
     let queue = Arc::new(Queue::new(orders));
     let theirs = queue.clone();

@@ -351,8 +351,8 @@ fn sums_of_each_other() {
     }
 }
 
-/// One thread looks for the last element that is 0; each other sets its own to the
-/// previous one plus 1.
+/// One thread looks for the last element that is 0. Each other thread sets its own element to the
+/// previous element plus 1.
 fn last_zero(n: usize) {
     let all: Arc<[AtomicU32; 16]> = Arc::new(Default::default());
     let mut handles = Vec::new();
@@ -410,7 +410,8 @@ fn entries_of_a_hash_table() {
     assert_eq!(count(|| indexer(15), Memory::Rc11), 4096);
 }
 
-/// `i += j` beside `j += i`, and a thread that loads `i` and, unless it is large, `j`.
+/// One thread repeats `i += j`, another one `j += i`. A third one loads `i` and, unless that is
+/// large, `j`.
 fn fib_bench() {
     let both = Arc::new([AtomicU32::new(1), AtomicU32::new(1)]);
     let adds = |mine: usize| {
@@ -581,7 +582,7 @@ fn programs_of_the_peers() {
     assert_eq!(executions(programs::lastzero, 5), 64);
     assert_eq!(executions(programs::sb, 0), 4);
     assert_eq!(executions(programs::mp, 0), 3);
-    // One of two pushes comes first. The other push reads the head before it and fails once, or
-    // after it.
+    // There are two orders of the pushes. The second push reads the head before the first one, and
+    // fails once, or after it.
     assert_eq!(executions(programs::treiber, 2), 4);
 }

@@ -455,7 +455,8 @@ fn chase_lev(fenced: bool) {
         let exchanged = theirs.top.compare_exchange(top, top + 1, SeqCst, Relaxed);
         exchanged.map_or(0, |_| stolen)
     });
-    // It takes from the end; it competes for the last element only if it sees that it is the last.
+    // The owner takes from the end. It competes for an element only if it sees that this is the
+    // last one.
     let bottom = deque.bottom.load(Relaxed) - 1;
     deque.bottom.store(bottom, Relaxed);
     if fenced {
@@ -482,12 +483,13 @@ fn chase_lev(fenced: bool) {
 
 #[test]
 fn a_deque_of_one_element() {
-    // With one element both compete for `top`, which suffices.
+    // With one element, the owner and the thief compete for `top`, so the fence is not needed.
     passes(|| chase_lev(true));
     passes(|| chase_lev(false));
 }
 
-/// The same with two elements and two steals, where the owner does not compete for the last one.
+/// The deque of Chase and Lev with two elements and two steals. The owner does not compete for the
+/// last element.
 fn chase_lev_of_two(fenced: bool) {
     let deque = Arc::new([const { AtomicU32::new(0) }; 2]);
     let [_, bottom] = &*deque;
@@ -598,7 +600,7 @@ fn orderings_that_do_not_exist() {
 }
 
 /// Either of two threads may drop the last reference. Both cases are explored, and the destructor
-/// sees everything.
+/// does not race with the accesses of the other thread.
 #[test]
 fn the_last_of_two_references() {
     struct Noisy(Shared<u32>, Arc<AtomicU32>);

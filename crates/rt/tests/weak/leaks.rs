@@ -1,4 +1,4 @@
-//! Searches leak nothing that threads own.
+//! Searches leak no values that threads own.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -34,7 +34,7 @@ impl Drop for Payload {
     }
 }
 
-/// Threads that own a value while they run.
+/// Runs a function in several threads. Each thread owns a value meanwhile.
 fn owners(
     threads: u32,
     alive: &'static AtomicI64,

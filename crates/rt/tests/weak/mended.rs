@@ -76,8 +76,8 @@ fn a_loop_after_an_older_read() {
     assert!(found.blocked > 0 && text.starts_with(&told), "{text}");
 }
 
-/// The same loop for a flag that no thread sets is a deadlock, whatever the thread has read before
-/// the loop.
+/// A loop that waits for a flag that no thread sets is a deadlock, whatever the thread has read
+/// before the loop.
 #[test]
 fn a_deadlock_after_an_older_read() {
     let body = || {
@@ -100,8 +100,8 @@ fn a_deadlock_after_an_older_read() {
     replays(&report, body);
 }
 
-/// The same loop, which gives up after two rounds. What follows is explored for each value that was
-/// read before the loop.
+/// A loop that waits for a flag, and gives up after two rounds. The code after it is explored for
+/// each value that the thread has read before the loop.
 #[test]
 fn a_loop_that_gives_up_after_an_older_read() {
     let body = || {
@@ -139,7 +139,7 @@ fn a_loop_that_gives_up_after_an_older_read() {
     replays(&report, fails);
 }
 
-/// Two reads, a pause, and something else: not a loop, and each execution is met once.
+/// Two reads, a pause, and something else: this is not a loop, and each execution is explored once.
 #[test]
 fn a_pause_after_two_reads() {
     let found = rc11().outcomes(|| {
@@ -184,8 +184,8 @@ impl Drop for Loud {
     }
 }
 
-/// A panic drops a reference before the thread with the other one is joined. The search learns
-/// something from this, and the replay is told what it learned.
+/// A panic drops a reference before the thread with the other one is joined. The search learns from
+/// this that the count must be a location, and the replay states this fact.
 #[test]
 fn a_panic_drops_a_reference() {
     let body = || {
@@ -202,8 +202,8 @@ fn a_panic_drops_a_reference() {
     replays(&report, body);
 }
 
-/// The same for the facts that the program uses `is_finished`, and that one place makes several
-/// objects.
+/// The replay states that the program uses `is_finished` and that one place makes several objects.
+/// The replayed run itself does not show these facts.
 #[test]
 fn replays_know_what_was_met_elsewhere() {
     let body = || {
@@ -312,8 +312,8 @@ fn the_time_limit_is_for_all_searches_together() {
     }
 }
 
-/// The code runs once for each execution, even if executions differ only in the order of updates. A
-/// run that is abandoned would leak what its threads own.
+/// The code runs once for each execution, even if executions differ only in the order of updates:
+/// no run is abandoned.
 #[test]
 fn code_runs_once_for_each_execution() {
     static RUNS: Count = Count::new(0);

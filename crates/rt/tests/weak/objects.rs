@@ -1,6 +1,6 @@
 //! Objects against their specifications under a memory model. An operation A comes before an
-//! operation B if the end of A happens before the call of B, because of the object or because of
-//! what a client could do.
+//! operation B if the end of A happens before the call of B, through the object or through
+//! synchronisation that a client could add.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -22,7 +22,7 @@ fn report(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
     *failed.downcast::<String>().expect("a report")
 }
 
-/// A lock that is taken without a loop.
+/// A lock that is taken without a loop: a spurious failure of the exchange is a failure.
 #[test]
 fn an_exchange_that_fails_for_no_reason() {
     for memory in [Memory::Sc, Memory::Rc11, Memory::Tso] {

@@ -140,7 +140,8 @@ fn a_fence_that_is_not_needed() {
         }
         writer.join().unwrap();
     });
-    // The load comes first in the source, so the fence after it has to stay.
+    // Orderings are weakened in the order of the source. So the load becomes relaxed, and the fence
+    // after it has to stay.
     assert_eq!(advised(&found), [Release, Relaxed, Relaxed, Acquire]);
     let found = ask(|| {
         message(Release, Acquire);

@@ -68,7 +68,7 @@ fn readers_commute() {
 enum Section {
     Read(usize),
     Write(usize),
-    /// The second lock within the first.
+    /// A section within another one: for each, the lock and whether it writes.
     Nested([(usize, bool); 2]),
 }
 
@@ -86,7 +86,8 @@ fn within(locks: &Locks, (at, writes): (usize, bool), then: impl FnOnce() -> u32
     }
 }
 
-/// Runs the sections of each thread. Returns what they have seen, and the final contents.
+/// Runs the sections of each thread. Returns the values that the sections have read, and the final
+/// contents.
 fn run(program: &[Vec<Section>]) -> (Vec<Vec<u32>>, [u32; 2]) {
     let locks: Locks = Arc::new([const { RwLock::new(0) }; 2]);
     let start = |sections: &Vec<Section>| {
@@ -124,15 +125,15 @@ fn random_program(seed: u64) -> Vec<Vec<Section>> {
     (0..threads).map(thread).collect()
 }
 
-/// Number of programs; `MAZURKA_PROGRAMS` sets another.
+/// Returns the number of programs, which `MAZURKA_PROGRAMS` can set.
 fn programs() -> u64 {
     let asked = std::env::var("MAZURKA_PROGRAMS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(200)
 }
 
 /// The search of interleavings, which implements read locks in another way, finds as many
-/// executions and deadlocks, and the same results. A thread that writes what it is reading waits
-/// for itself.
+/// executions and deadlocks, and the same results. (A thread that asks for write access while it
+/// reads the same lock waits for itself.)
 #[test]
 fn graphs_are_traces() {
     let (mut executions, mut deadlocks, mut blocked) = (0, 0, 0);
@@ -190,7 +191,8 @@ fn attempts_order_readers() {
     assert_eq!(results, BTreeSet::from([(1, 0), (1, 1)]));
 }
 
-/// Writers order what readers see; readers do not order each other.
+/// A section of a writer synchronises with the sections after it. Sections of readers do not
+/// synchronise with each other.
 #[test]
 fn what_readers_order() {
     fn message(writes: [bool; 2]) {

@@ -40,7 +40,7 @@ fn rc11() -> Builder {
     quiet.memory(Memory::Rc11)
 }
 
-/// The results and the number of executions of a closure that never fails.
+/// Returns the results and the number of executions of a closure that never fails.
 #[track_caller]
 fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> (Vec<T>, u64) {
     let found = rc11().outcomes(body);
@@ -66,7 +66,7 @@ fn upgrade_beside_drop() {
     assert_eq!(found, (vec![false, true], 3));
 }
 
-/// What a thread did with an upgraded reference happens before the destructor.
+/// The accesses of a thread through an upgraded reference happen before the destructor.
 #[test]
 fn the_last_drop_sees_all() {
     struct Last(Slot);
@@ -88,7 +88,7 @@ fn the_last_drop_sees_all() {
     assert_eq!(results, [false, true]);
 }
 
-/// A dropped value stays dropped, for each thread that knows it.
+/// A dropped value stays dropped for each thread that knows of the drop.
 #[test]
 fn a_dead_value_stays_dead() {
     let (results, _) = outcomes(|| {
@@ -155,7 +155,7 @@ fn a_loop_over_the_count() {
         // The count was read relaxed.
         (rounds, value.load(Relaxed))
     });
-    // The first round is not futile, because the thread was started in it.
+    // The first round is not futile, because the other thread was started in it.
     let both = |rounds| [(rounds, 0), (rounds, 1)];
     assert_eq!(results, [0, 1, 2].map(both).concat());
     assert_eq!(executions, 6);
@@ -203,7 +203,7 @@ fn make_mut_moves() {
     assert_eq!(results, [(true, "old!?".to_owned())]);
 }
 
-/// The replay of a failure that depends on the count of weak references.
+/// The replay of a failure that depends on the count of weak references works.
 #[test]
 fn a_replay_knows_the_counts() {
     fn body() {
@@ -224,7 +224,7 @@ fn a_replay_knows_the_counts() {
     assert_eq!(again.lines().next(), report.lines().next());
 }
 
-/// Reads what another thread has written, when it is dropped.
+/// A slot whose destructor reads the value that another thread has written.
 struct Looks(Slot);
 
 impl Drop for Looks {
@@ -234,11 +234,12 @@ impl Drop for Looks {
 }
 
 /// A thread that sees by `weak_count` that a weak reference is gone has acquired nothing. As in
-/// std, the fence before the value is destroyed or returned orders what was done before the weak
-/// reference was dropped.
+/// std, the fence before the value is destroyed or returned orders everything before the drop of
+/// the weak reference.
 #[test]
 fn the_fence_of_the_last_drop() {
-    /// Another thread writes before it drops its weak reference. Then the value is destroyed.
+    /// Passes a value to `ends`, after another thread has written it and has dropped its weak
+    /// reference.
     fn body(ends: fn(Arc<Looks>)) {
         let value = Arc::new(Looks(Slot::new()));
         let weak = Arc::downgrade(&value);

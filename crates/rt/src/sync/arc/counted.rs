@@ -1,15 +1,18 @@
 //! Reference counts as shared objects, in interleavings.
 //!
-//! Most programs cannot observe in which order references are made and dropped, so these are not
-//! events. A program can observe it in two cases. Either a thread *reads* a count (`try_unwrap`,
-//! `get_mut`, `upgrade`, `strong_count`, …) that another thread *changes*, and spawn and join alone
-//! do not order the two. Or a destructor makes steps, and in another order of drops another thread
-//! would have run it. In both cases the count becomes a shared object and the search starts again:
-//! now making or dropping a reference is a step that writes the count, and an operation whose
-//! result depends on the count is a step that reads it.
+//! Most programs cannot observe the order in which references are made and dropped, so making or
+//! dropping one is not a step. A program can observe this order in two cases:
+//! - A thread *reads* a count (`try_unwrap`, `get_mut`, `upgrade`, `strong_count`, …) that another
+//!   thread *changes*, and spawn and join alone do not order the two operations.
+//! - A destructor makes steps, and in another order of drops another thread would have run it.
 //!
-//! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone: for each thread, how
-//! many of its uses of counts happen before.
+//! In both cases the count becomes a shared object and the search starts again: now making or
+//! dropping a reference is a step that writes the count, and an operation whose result depends on
+//! the count is a step that reads it.
+//!
+//! `EngineState::spawn_join_clock` is a vector clock of spawn and join alone. For each thread it
+//! has the number of uses of counts that happen before the next operation of the thread with this
+//! clock.
 
 use super::regions::Count;
 use crate::names::entry;
@@ -27,8 +30,8 @@ pub(super) enum CountUse {
     Updates,
 }
 
-/// For each thread, the time (in the clock of spawn and join) of its last use of a count that reads
-/// it, and of its last use that changes it.
+/// The uses of a count. For each thread, the time (in its clock of spawn and join) when it last
+/// read the count, and when it last changed the count.
 #[derive(Default)]
 pub(super) struct Uses {
     asks: Vec<u32>,
@@ -132,7 +135,8 @@ impl Inner {
     }
 }
 
-/// Records a use of a count by the current thread, in interleavings; a step if the count is shared.
+/// In interleavings, records that the current thread uses a count. This is a step if the count is a
+/// shared object.
 pub(super) fn uses(at: usize, count: Count, usage: CountUse, what: (&'static str, Place)) {
     let Some(world) = world().filter(|world| world.memory.is_none()) else {
         return;

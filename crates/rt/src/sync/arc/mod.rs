@@ -1,7 +1,7 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
 //! The counts are those of std's `Arc`. Changing a count is not a step unless the program can
-//! observe it (counted.rs). Vector clocks know what the counts order, as in std: dropping a
+//! observe it (counted.rs). In the vector clocks the counts synchronise as in std: dropping a
 //! reference releases, dropping the last one acquires, and so do `get_mut`, `try_unwrap`,
 //! `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count` and `weak_count`
 //! are relaxed.
@@ -11,7 +11,8 @@
 //!
 //! std's `Arc` cannot report its drop, so this is a separate type. It lacks two abilities of std's
 //! type: it does not coerce to an `Arc<dyn Trait>`, and it cannot be a receiver
-//! (`self: Arc<Self>`). In these cases convert from std's ([`Arc::from_std`]), or use std's.
+//! (`self: Arc<Self>`). In these cases convert from std's type ([`Arc::from_std`]), or use std's
+//! type.
 
 mod counted;
 mod regions;
@@ -64,14 +65,14 @@ fn address<T: ?Sized>(value: *const T) -> usize {
     value.cast::<()>() as usize
 }
 
-/// Tells the clocks about an access to a count.
+/// Records an access to a count in the clocks.
 fn order(at: usize, count: Count, load: Ordering, store: Option<Ordering>) {
     if let Some(world) = world() {
         world.inner.borrow_mut().counted(at, count, load, store);
     }
 }
 
-/// Tells the clocks that a strong reference is dropped.
+/// Records in the clocks that a strong reference is dropped.
 fn drop_one(at: usize, last: bool) {
     let load = if last {
         Ordering::Acquire
@@ -84,7 +85,7 @@ fn drop_one(at: usize, last: bool) {
     }
 }
 
-/// Tells the clocks that the last reference is dropped: std makes an acquire fence.
+/// Records in the clocks the acquire fence that std makes when the last reference is dropped.
 fn fence() {
     if let Some(world) = world() {
         let mut inner = world.inner.borrow_mut();

@@ -34,8 +34,8 @@ struct Region {
     place: Place,
 }
 
-/// What is known of the region with one name. It is kept for the next execution, except for fields
-/// that say "in this execution".
+/// The knowledge about the region with one name. It is kept for the next execution, except for
+/// fields that say "in this execution".
 #[derive(Default)]
 pub(super) struct Record {
     /// The offsets of objects, and the objects at each.
@@ -45,7 +45,7 @@ pub(super) struct Record {
     /// Whether the strong count is a location of the memory model, so that changing it is an event
     /// (weakly.rs).
     pub counted: bool,
-    /// What is known of the weak references, for a memory model.
+    /// The knowledge about the weak references, for a memory model.
     pub weak: WeakRecord,
     /// The threads that have dropped references in this execution, each with the time of the drop
     /// in the thread's clock of spawn and join.
@@ -127,7 +127,8 @@ impl Regions {
     }
 
     fn insert(&mut self, new: Region) {
-        // If memory is used again, the weak references to the `Arc` that was there are gone.
+        // Memory is allocated again only after all weak references to the `Arc` that was there have
+        // been dropped.
         if self.ended > 0 {
             let (start, end) = (new.start, new.start + new.size);
             let within = |region: &Region| (start..end).contains(&region.start);
@@ -162,7 +163,7 @@ impl Regions {
         &mut self.made[region.0].records[region.1]
     }
 
-    /// Returns the names of the regions whose count is a location.
+    /// Returns the names of the regions whose strong count is a location of the memory model.
     pub fn counted_regions(&self) -> impl Iterator<Item = (usize, usize)> {
         let made = self.made.iter().enumerate();
         made.flat_map(|(thread, made)| {
@@ -172,12 +173,12 @@ impl Regions {
         })
     }
 
-    /// Whether the count of any region is a location.
+    /// Whether the strong count of any region is a location of the memory model.
     pub(super) fn are_counted(&self) -> bool {
         self.counts
     }
 
-    /// Makes the count of a region a location.
+    /// Makes the strong count of a region a location of the memory model.
     pub fn count_region(&mut self, (thread, number): (usize, usize)) {
         self.counts = true;
         let made = entry(&mut self.made, thread);
@@ -288,8 +289,8 @@ impl Inner {
         }
     }
 
-    /// Tells the clocks that the current thread has read a count, and changed it if
-    /// there is a `store`.
+    /// Records in the clocks that the current thread has read a count, and has changed it if there
+    /// is a `store`.
     pub(super) fn counted(
         &mut self,
         at: usize,

@@ -238,7 +238,8 @@ impl World {
         }
     }
 
-    /// Clones or drops a weak reference, at this place if known.
+    /// Changes the count of weak references when one of them is cloned (`by` is 1) or dropped (-1),
+    /// at this place if known.
     pub(super) fn change_weak(
         &self,
         at: usize,

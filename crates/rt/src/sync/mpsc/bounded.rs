@@ -63,7 +63,7 @@ impl<T> Bounded<T> {
         cell
     }
 
-    /// Ends the operation under a memory model, and wakes a thread if there is one to wake.
+    /// Ends the operation under a memory model, and wakes the thread of the entry `woken`, if any.
     fn end_turn(&self, world: &World, cell: u32, woken: Option<Waiter>) {
         if world.memory.is_some() {
             let pending = Pending::new(None, (KIND, "wake"), self.place);
@@ -203,8 +203,8 @@ impl<T> Bounded<T> {
         Some(message)
     }
 
-    /// Takes the next message under a memory model, if there is one. Then it also ends the
-    /// operation.
+    /// Takes the next message under a memory model, and ends the operation. If there is no message,
+    /// the caller must end the operation.
     fn pop_weakly(&self, world: &World, cell: u32) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         let pending = Pending::new(None, (KIND, "admit a message"), self.place);

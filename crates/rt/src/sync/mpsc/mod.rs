@@ -196,7 +196,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Waits for the next message or for the timeout; in a model both are explored, whatever the
+    /// Waits for the next message or for the timeout; a model explores both outcomes, whatever the
     /// duration.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {

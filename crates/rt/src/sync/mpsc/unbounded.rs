@@ -21,7 +21,8 @@ use crate::world::{Inner, Pending, Place, Until, World, wakes};
 
 const KIND: &str = "channel";
 
-/// Values of the flag of a message under a memory model: it has arrived, or never will.
+/// Values of the flag of a message under a memory model: the message has arrived, or will never
+/// arrive.
 const ARRIVED: Value = 1;
 const GONE: Value = 2;
 /// Under a memory model, the value of the channel's location counts the messages. Dropping the last
@@ -244,8 +245,8 @@ impl<T> Unbounded<T> {
         let flag = self.next_message(world);
         let pending = Pending::read(flag, (KIND, verb), place);
         if world.memory.is_some() {
-            // As in std, a message that has a place in the queue but has not arrived yet is waited
-            // for.
+            // As in std, if a message has a place in the queue but has not arrived yet, the
+            // receiver waits for it.
             let cell = world.cell(&self.meta, KIND);
             let turns = world.read_value(cell, MemoryOrder::Relaxed, pending);
             if turns < CLOSED && turns <= Value::from(self.received.get()) {

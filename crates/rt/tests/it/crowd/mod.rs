@@ -30,11 +30,13 @@ enum Op {
     Unlock,
     /// Waits at the condition variable; does nothing if the thread does not hold the lock.
     Wait,
+    /// Wakes all waiting threads (`true`) or one of them.
     Notify(bool),
     Read,
     Write,
     TryRead,
     TryWrite,
+    /// Releases the `RwLock`.
     Release,
     Send(u32),
     Recv,
@@ -56,21 +58,25 @@ struct Program {
 }
 
 const ATOMICS: usize = 2;
+/// Logged by an attempt to take a lock that is held.
 const HELD: u32 = 99;
+/// Logged by a `try_recv` of a channel without messages.
 const NONE: u32 = 98;
+/// Logged by an operation on a channel whose other end was dropped.
 const GONE: u32 = 97;
+/// Added to the logged value of a lock that is poisoned.
 const POISON: u32 = 1000;
 /// The capacity of the second channel.
 const BOUND: usize = 1;
 
-/// For each thread what it has seen and whether it panicked; then the final values.
+/// For each thread the values that it has logged, and whether it panicked; then the final values.
 type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
 
 mod machine;
 
 use machine::{Verdict, expected};
 
-/// What all threads share.
+/// The objects that all threads share.
 #[derive(Default)]
 struct Shared {
     atomics: [AtomicU32; ATOMICS],
@@ -120,7 +126,7 @@ fn writes<'a>(
     Guard::Writes { _guard: guard }
 }
 
-/// What a thread has seen; threads of a model run one at a time.
+/// The values that a thread has logged. Threads of a model run one at a time.
 type Log = std::sync::Arc<std::sync::Mutex<Vec<u32>>>;
 
 fn thread_of(body: &Body, shared: &Shared, ends: Ends, log: &Log) {
@@ -427,7 +433,7 @@ fn a_slice_under_rc11() {
     hunt(2, 60, Memory::Rc11);
 }
 
-/// As many programs as the environment variable says.
+/// Compares as many programs as the environment variable sets.
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {

@@ -20,7 +20,8 @@ fn join(into: &mut Clock, from: Clock) {
     }
 }
 
-/// Plain data: for each access to it the thread, its clock then, and whether it wrote.
+/// The accesses to plain data: for each one the thread, the time of the thread, and whether it
+/// wrote.
 type Data = Vec<(usize, u32, bool)>;
 
 #[derive(Clone, Default)]
@@ -34,7 +35,7 @@ struct Thread {
     log: Vec<u32>,
     /// Number of its references to the shared `Arc`.
     references: usize,
-    /// Whether one of them is to be dropped next.
+    /// Whether its next step drops one of these references.
     drops: bool,
 }
 
@@ -86,7 +87,7 @@ impl<'a> Machine<'a> {
         Self { defect, ..self }
     }
 
-    /// Explores everything that can happen from here; returns false if that is too much.
+    /// Explores all runs from this state. Returns false if there are more than `most` runs.
     pub fn explore(&self, verdict: &mut Verdict, most: u64) -> bool {
         let mut over = true;
         for thread in 0..self.threads.len() {
@@ -152,7 +153,8 @@ impl<'a> Machine<'a> {
         self.tick(thread);
     }
 
-    /// Drops a reference to the shared value, if there is one; the last one writes its cell.
+    /// Drops a reference of the thread to the shared value, if it has one. Dropping the last
+    /// reference writes the cell of the value.
     fn drop_arc(&mut self, thread: usize) {
         if self.threads[thread].references == 0 {
             return;

@@ -2,11 +2,11 @@
 //!
 //! The interpreter (`Machine`) runs every interleaving of a program under sequential consistency,
 //! with vector clocks that follow the definition of happens-before. It determines the results, and
-//! whether there is a data race. The same program runs as real code in a model; both must agree.
-//! The programs consist of constructs that the crate once got wrong: atomics made at one place (in
-//! a vector, in `Arc`s, on a stack, in nodes on the heap); `Arc`s that are cloned, dropped,
-//! upgraded, unwrapped, or whose value or count is read; cells that are published; threads that
-//! panic and have destructors.
+//! whether there is a data race. The same program runs as real code in a model, which must give the
+//! same answers. The programs consist of constructs that the crate once got wrong: atomics made at
+//! one place (in a vector, in `Arc`s, on a stack, in nodes on the heap); `Arc`s that are cloned,
+//! dropped, upgraded, unwrapped, or whose value or count is read; cells that are published; threads
+//! that panic and have destructors.
 //!
 //! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
 //! it hunt:: -- --ignored`.
@@ -37,8 +37,8 @@ enum Op {
     Publish(Ordering),
     /// Reads the cell of the published node and adds 1 to its count.
     Consume(Ordering),
-    /// With the shared `Arc`, if the thread has a reference: writes or reads its cell, clones or
-    /// drops the reference, reads the count, or writes if it is the only one.
+    /// With the shared `Arc`, if the thread has a reference: writes or reads the cell, clones or
+    /// drops the reference, reads the count, or writes the cell if the reference is the only one.
     ArcWrite,
     ArcRead,
     ArcClone,
@@ -50,12 +50,12 @@ enum Op {
     ArcUpgrade,
 }
 
-/// What a thread does; when it ends, a destructor adds 1 to some atomics.
+/// The operations of a thread. When it ends, a destructor adds 1 to some atomics.
 #[derive(Clone, Debug, Default)]
 struct Body {
     ops: Vec<Op>,
     at_end: Vec<usize>,
-    /// Whether it ends by a panic, holding the lock if it has it.
+    /// Whether it ends by a panic. It may hold the lock then.
     panics: bool,
 }
 
@@ -75,7 +75,7 @@ struct Program {
     threads: Vec<Body>,
 }
 
-/// What each thread has seen and whether it panicked, and the final values.
+/// For each thread the values that it has logged, and whether it panicked; then the final values.
 type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
 
 const ATOMICS: usize = 3;
@@ -100,7 +100,7 @@ mod planted;
 
 use machine::{Machine, Verdict};
 
-/// A node on the heap; never freed, because threads may come late.
+/// A node on the heap. It is never freed, because another thread may still read it.
 struct Node {
     value: UnsafeCell<u32>,
     count: AtomicU32,
@@ -167,7 +167,7 @@ impl<'a> Shared<'a> {
         guard
     }
 
-    /// Performs an operation that leaves no guard.
+    /// Performs an operation other than `Lock` and `Unlock`.
     #[allow(unsafe_code)]
     fn run(&self, op: Op, slots: &mut Vec<Arc<Slot>>, log: &mut Vec<u32>) {
         match op {
@@ -233,7 +233,8 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The destructor of a thread: its references to the shared `Arc` are dropped after it.
+/// A value whose destructor runs at the end of a thread, before the thread drops its references to
+/// the shared `Arc`.
 struct AtEnd<'a> {
     shared: Shared<'a>,
     adds: Vec<usize>,
@@ -247,7 +248,7 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// What a thread has seen; threads of a model run one at a time.
+/// The values that a thread has logged. Threads of a model run one at a time.
 type Log = std::sync::Arc<std::sync::Mutex<Vec<u32>>>;
 
 fn thread_of(body: &Body, shared: Shared<'_>, slot: Arc<Slot>, log: &Log) {
@@ -294,7 +295,7 @@ fn real(program: &Program) -> Outcome {
     (logs.iter().map(log_of).zip(ends).collect(), values)
 }
 
-/// What the threads do, and what they share.
+/// Returns the functions of the threads, and the objects that they share.
 fn bodies<'a>(
     program: &Program,
     atomics: Atomics<'a>,
@@ -395,7 +396,7 @@ fn program(random: &mut Random) -> Program {
     }
 }
 
-/// What the model finds in a program.
+/// The behaviour of a program according to the crate.
 struct Found {
     results: BTreeSet<Outcome>,
     race: bool,
@@ -408,8 +409,8 @@ fn expected(machine: Machine) -> Option<Verdict> {
     machine.explore(&mut expected, 20_000).then_some(expected)
 }
 
-/// Returns the answer of the crate; `None` if the program is too large to run. The error is that of
-/// a failing search.
+/// Returns the answer of the crate; `None` if the program is too large to run. An error is the
+/// message of a search that fails.
 fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     let builder = Builder {
         algorithm: Algorithm::Optimal,
@@ -420,7 +421,7 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
     let own = program.clone();
     let found = std::panic::catch_unwind(|| builder.outcomes(move || real(&own)));
     match found {
-        // The bound `DataRaces` only says that what follows a data race was not explored.
+        // The bound `DataRaces` only says that the behaviour after a data race was not explored.
         Ok(found) if found.bounds.iter().any(|&it| it != Bound::DataRaces) => None,
         Ok(found) => Some(Ok(Found {
             race: found.failures > 0,
@@ -481,8 +482,7 @@ fn missing(program: &Program) -> Compared {
 /// Number of programs that CI compares.
 const SLICE: u64 = 300;
 
-/// A comparison by this function, which also tells whether the program has a race; these programs
-/// are counted.
+/// A comparison by this function. It counts the programs with a race.
 struct By(fn(&Program) -> Compared);
 
 impl Hunt for By {
@@ -526,7 +526,7 @@ fn a_slice_under_rc11() {
     hunt(2, SLICE, missing);
 }
 
-/// As many programs as the environment variable says.
+/// Compares as many programs as the environment variable sets.
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {

@@ -75,7 +75,7 @@ fn a_divergence_that_is_none_is_caught() {
     });
 }
 
-/// Without a defect nothing is caught: the comparison notices the defect itself.
+/// An interpreter without a defect is not caught, so it is the defects that the comparison notices.
 #[test]
 fn the_interpreter_agrees_with_itself() {
     for number in 0..SLICE / 2 {
