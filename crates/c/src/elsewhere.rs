@@ -35,7 +35,7 @@ pub fn outside() -> Vec<String> {
     Vec::new()
 }
 
-/// Whether executions of the program that was loaded must agree on what is observed.
+/// Whether executions of the loaded program must agree in the observed values: always false.
 pub fn must_agree() -> bool {
     false
 }

@@ -168,8 +168,9 @@ pub fn interrupt() {
 }
 
 impl Machine {
-    /// Returns a machine for single runs. They need no search that learns whether steps have
-    /// guards.
+    /// Returns a machine for single runs; `None` if no program is loaded. No search precedes such
+    /// runs, so this assumes that steps have guards and that threads share their stacks, as a
+    /// search might have learned.
     pub fn for_runs() -> Option<Self> {
         if is_there() {
             world().learned.guarded = true;

@@ -25,7 +25,7 @@ impl Default for Trail {
 }
 
 impl Trail {
-    /// Maps a file of this size.
+    /// Maps an open file, which must have at least [`SIZE`] bytes.
     pub fn of_file(file: libc::c_int) -> Option<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: this is a new mapping, and the file is not shorter.
@@ -60,7 +60,8 @@ impl Trail {
         }
     }
 
-    /// Stores the next step, which follows `before` steps, with its thread.
+    /// Stores the step after the first `before` steps, with its thread and its first outcome. Steps
+    /// beyond the maximum are not stored.
     #[inline]
     pub fn step(self, before: usize, thread: ProcessId, outcomes: &[i64]) {
         if self.0.is_null() || before >= STEPS {

@@ -30,14 +30,15 @@ pub(crate) enum Trap {
 /// this thread.
 struct RunnerCell<T>(Cell<T>);
 
-// SAFETY: programs run on one thread (`world.rs`). Handlers of other threads find no coroutine on
-// their stack, and change nothing (`end`).
+// SAFETY: programs run on one thread (`world.rs`). A handler that interrupts another thread does
+// not find the coroutine on that thread's stack, and changes nothing (`end`).
 unsafe impl<T> Sync for RunnerCell<T> {}
 
 static RUNNING: RunnerCell<Option<CoroutineTrapHandler<()>>> = RunnerCell(Cell::new(None));
 static TRAPPED: RunnerCell<Option<Trap>> = RunnerCell(Cell::new(None));
 
-/// Number of times that a coroutine was resumed, for the timer.
+/// Number of times that a coroutine was resumed. If it does not change between two ticks of the
+/// timer, no step was made.
 static BEATS: AtomicU64 = AtomicU64::new(0);
 /// The value of `BEATS` at the last tick of the timer, and the number of ticks since that value
 /// last changed.
@@ -203,9 +204,9 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
 /// Makes the coroutine return when the handler returns. Returns false if the handler has not
 /// interrupted the coroutine.
 unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
-    // SAFETY: this is the context of a handler. The handler has interrupted the coroutine if its
-    // stack was in use, and the registers are set as corosensei requires. The coroutine leaves only
-    // memory of the program, which the next execution resets.
+    // SAFETY: this is the context of a handler. The handler has interrupted the coroutine if the
+    // stack pointer is on the coroutine's stack, and the registers are set as corosensei requires.
+    // The coroutine leaves only memory of the program, which the next execution resets.
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
         let Some(coroutine) = RUNNING.0.get() else {

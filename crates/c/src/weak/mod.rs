@@ -14,8 +14,8 @@
 //!   write before the program makes it, so its value is known only after the write. Then the
 //!   runtime undoes the write, announces it, and redoes it when the engine has answered. So a
 //!   thread that races with the write does not see the value too early.
-//! - *Before the first thread is started* nothing is an event: the content of memory at that time
-//!   is the initial value of the locations. If the program chooses inputs at that time, its
+//! - *Until `main` starts a thread*, nothing is an event: the content of memory at that time gives
+//!   the initial values of the locations. If the program chooses inputs before that time, its
 //!   accesses are events from the start (`eager`).
 //! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
 //!   the same again if it read the same values again. So in the next round some read must return
@@ -53,8 +53,8 @@ pub(crate) struct Weak {
     pub on: bool,
     /// The accesses to each granule of eight bytes, by thread.
     touched: FxHashMap<usize, Vec<Touch>>,
-    /// The addresses at which an access begins or ends. The bytes between two neighbouring ones are
-    /// a *place*.
+    /// The addresses at which an access begins or ends. The bytes between two neighbouring
+    /// addresses are a *place*.
     cuts: BTreeSet<usize>,
     /// The size and the cell of each place, by its address.
     places: FxHashMap<usize, (usize, u32)>,
@@ -93,7 +93,7 @@ pub(crate) struct WeakThreadState {
     pub(super) rule: Rule,
     /// The answer of the engine.
     pub(super) answer: Value,
-    /// Plain writes that the program has made and the engine has not answered.
+    /// Plain writes that the program has made and that are not announced to the engine yet.
     written: Vec<Written>,
     /// The places of the current plain access: the cell, and the address and size.
     parts: Vec<(u32, (usize, usize))>,
@@ -136,8 +136,8 @@ struct Written {
 }
 
 impl Written {
-    /// Exchanges the value in memory with the other one. A write that ended in a fault has changed
-    /// nothing, and its memory may not be writable.
+    /// Exchanges the value in memory with the other value. Equal values are not written: after a
+    /// write that ended in a fault, the memory may not be writable.
     fn swap(&mut self) {
         let (address, size) = self.place;
         let there = bits_at(address, size);
@@ -169,7 +169,8 @@ pub(super) enum Rule {
     Nothing,
     /// A load in a loop that spins: waits for another value than this one.
     Differs(Value),
-    /// An update of an atomic variable, which may wait for another value.
+    /// An update of an atomic variable. It waits if it reads the value `stale` and would not change
+    /// it.
     Update {
         number: u32,
         operand: i64,
@@ -309,14 +310,14 @@ pub(crate) fn take_back() {
 }
 
 impl World {
-    /// Whether accesses are events. They are if a second thread has been started, or if the program
-    /// chooses inputs before that (`eager`).
+    /// Whether accesses are events: a second thread has been started, or the program chooses inputs
+    /// before that (`eager`).
     pub(super) fn counts(&self) -> bool {
         self.started > 1 || self.learned.eager
     }
 
-    /// Records an access to memory. If the accesses to a place become events by it, restarts the
-    /// search.
+    /// Records an access to memory. If this access turns accesses to a place into events, restarts
+    /// the search.
     fn touch(&mut self, (address, size): (usize, usize), writes: bool, atomic: bool) {
         let (mut at, end) = (address, address.saturating_add(size));
         while at < end {

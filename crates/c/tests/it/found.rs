@@ -1,5 +1,5 @@
-//! Regression tests: programs for which earlier versions gave a wrong verdict, which they rejected,
-//! or whose exploration did not end.
+//! Regression tests: programs that earlier versions rejected, explored without an end, or gave a
+//! wrong verdict for.
 
 use crate::support::{Compiled, ExploreOptions, Findings, explore, has_compiler};
 

@@ -83,7 +83,7 @@ const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <asse
     #define L(x, o) atomic_load_explicit(&x, o)\n#define S(x, v, o) atomic_store_explicit(&x, v, o)\n\
     #define A(x, v, o) atomic_fetch_add_explicit(&x, v, o)\n#define FENCE(o) atomic_thread_fence(o)\n#line 1\n";
 
-/// Threads with these bodies after some declarations.
+/// Returns a program whose threads have these bodies. `main` joins the threads and then runs `end`.
 fn program(declarations: &str, threads: &[&str], end: &str) -> String {
     let mut text = format!("{HEAD}{declarations}\n");
     let mut main = String::new();
@@ -329,7 +329,7 @@ fn ainc(threads: usize) -> (u64, u64) {
     counts(&vec!["A(x, 1, rlx);"; threads])
 }
 
-/// The threads of `i += j` beside `j += i`.
+/// Returns the bodies of two threads: one repeats `x += y`, the other `y += x`.
 fn additions(rounds: usize) -> [String; 2] {
     let one = "S(x, L(x, acq) + L(y, acq), rel);".repeat(rounds);
     [one, "S(y, L(y, acq) + L(x, acq), rel);".repeat(rounds)]
@@ -353,8 +353,8 @@ fn lockinc(threads: usize) -> (u64, u64) {
     counts_with(declared, &vec![body; threads])
 }
 
-/// Returns a program of `peers/c`, with acquire loads and release stores where it leaves its orders
-/// open.
+/// Returns the numbers of executions of a program of `peers/c` under rc11 and under sc. Where the
+/// program leaves its memory orders open, loads acquire and stores release.
 fn peer(name: &str, threads: usize) -> (u64, u64) {
     let path = format!("{}/../../peers/c/{name}.c", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).expect("a program of peers/c");
@@ -372,7 +372,7 @@ fn both(figure: u64) -> (u64, u64) {
     (figure, figure)
 }
 
-/// Larger programs of the same list.
+/// Larger programs whose counts are published or follow in closed form.
 #[test]
 fn programs_have_their_executions() {
     if !has_compiler() {
@@ -412,7 +412,7 @@ fn programs_have_their_executions() {
     }
 }
 
-/// The largest programs of the list.
+/// The largest programs whose counts are published or follow in closed form.
 #[test]
 #[ignore = "long: minutes"]
 fn long_figures() {

@@ -44,10 +44,10 @@ impl Order {
 /// A statement. `v` is the value that the thread has read last.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Plain variables.
+    /// Accesses to plain variables.
     Read(usize),
     Write(usize, i64),
-    /// Atomic ones.
+    /// Accesses to atomic variables.
     Load(usize, Order),
     Store(usize, i64, Order),
     Add(usize, Order),
@@ -179,7 +179,7 @@ struct State {
 }
 
 impl State {
-    /// Returns the events right before an event, by program order and synchronisation.
+    /// Returns the earlier events of an event's thread, and the events that synchronise with it.
     fn before(&self, event: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..event)
             .filter(|&at| self.events[at].thread == self.events[event].thread)
