@@ -75,7 +75,7 @@ impl Machine {
         match *self {}
     }
 
-    /// Restarts the search with the knowledge of the previous one.
+    /// Restarts the search with the facts that the previous search has learned.
     pub fn start_again(&mut self) {
         match *self {}
     }

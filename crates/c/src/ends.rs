@@ -141,7 +141,8 @@ pub(crate) fn is_last_thread(pc: usize) -> i64 {
 }
 
 impl World {
-    /// Returns leaked memory and threads as failures, if the settings ask for them.
+    /// Returns the indices in `failures` of the failures for leaked memory and threads; none if the
+    /// settings do not ask for them.
     pub fn leaks(&mut self) -> Vec<u32> {
         if !self.settings.leaks {
             return Vec::new();

@@ -212,7 +212,8 @@ pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i6
         let words = format!("initialises a {} that is held", kind.name());
         fail_after(held_by(cell), words, pc);
     }
-    // Under a memory model, threads that leave the old barrier still read its number.
+    // Under a memory model, threads that leave the old barrier may still read its number, so the
+    // new barrier gets a new cell.
     let counts = kind == ObjectKind::Barrier && world().weak.on;
     let cell = if held || waiting || counts {
         world().renew(object)

@@ -38,7 +38,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let has_ends = registering
         .iter()
         .any(|name| symbols.address(name).is_some());
-    // Functions of the shim that the program does not use are not linked.
+    // The linker removes the functions of the shim that the program does not use, so the symbols
+    // show which functions it uses.
     let leaves_main = ["pthread_exit", "thrd_exit"]
         .iter()
         .any(|name| symbols.address(name).is_some());

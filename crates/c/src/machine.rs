@@ -93,7 +93,7 @@ impl Machine {
         machine
     }
 
-    /// Restarts the search with the knowledge of the previous one.
+    /// Restarts the search with the facts that the previous search has learned.
     pub fn start_again(&mut self) {
         let world = world();
         if matches!(
@@ -314,7 +314,8 @@ impl Thread {
         self.weak_state.leave_round();
     }
 
-    /// Resets the thread to one that has not started, with these blocks in its heap.
+    /// Resets the thread to one that has not started. `mark` and `content` are those of its heap
+    /// (`Region::restore`).
     pub(crate) fn begin(&mut self, mark: (usize, usize), content: &[u8]) {
         (self.coroutine, self.life, self.stamp) = (None, Life::Unborn, 0);
         self.region.restore(mark, content);

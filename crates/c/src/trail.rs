@@ -1,10 +1,11 @@
 //! Stores the schedule of the current execution in memory that another process can read: if a
-//! signal ends this process, the other one reports the last schedule.
+//! signal ends this process, the other process reports the last schedule.
 //!
-//! The memory consists of words of eight bytes. First come the number of threads and the number of
-//! steps; then one word for each thread, with its parent and its index among the children of its
-//! parent; then two words for each step, with its thread, the number of its outcomes, and the first
-//! outcome.
+//! The memory consists of words of eight bytes:
+//!
+//! - the number of threads and the number of steps;
+//! - one word for each thread: its parent, and its index among the children of its parent;
+//! - two words for each step: its thread, the number of its outcomes, and the first outcome.
 
 use mazurka_core::{ProcessId, ProcessTable, Schedule, ScheduledStep};
 

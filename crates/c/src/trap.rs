@@ -26,8 +26,8 @@ pub(crate) enum Trap {
     OutOfTime,
 }
 
-/// A cell that only the one real thread that runs programs uses, and the handlers that interrupt
-/// this thread.
+/// A cell that is used only by the real thread that runs programs, and by the handlers that
+/// interrupt this thread.
 struct RunnerCell<T>(Cell<T>);
 
 // SAFETY: programs run on one thread (`world.rs`). A handler that interrupts another thread does
@@ -102,7 +102,8 @@ pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
     BEATS.store(beats + 1, Ordering::Relaxed);
 }
 
-/// Records that the coroutine has returned. Returns the reason if it was ended.
+/// Records that the coroutine has returned or was suspended. Returns the reason if a handler has
+/// ended it.
 #[inline]
 pub(crate) fn leave() -> Option<Trap> {
     RUNNING.0.set(None);
@@ -155,7 +156,7 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
         let address = (*info).si_addr() as usize;
         let pc = pc_of(context);
         if let Some(coroutine) = RUNNING.0.get() {
-            // The guard page is a part of the stack.
+            // The bounds of the stack include the guard page.
             let why = if coroutine.stack_ptr_in_bounds(address) && signal == libc::SIGSEGV {
                 Trap::Overflow { pc }
             } else {

@@ -1,5 +1,5 @@
-//! Read-write locks, semaphores, barriers and `once`. Their operations wait by guarded steps, which
-//! are possible only in some states.
+//! Read-write locks, semaphores, barriers and `once`. An operation that waits is a guarded step,
+//! which is possible only in some states.
 
 use mazurka_core::{Access, AccessKind, MishapKind};
 

@@ -43,11 +43,11 @@ pub(crate) enum Request {
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
 /// A coroutine. It is never dropped: the stack belongs to C code, which has no destructors that
-/// must run. Frames of the runtime on it must not own anything, because they may be resumed never,
-/// or more than once.
+/// must run. Frames of the runtime on this stack must not own anything, because a suspended
+/// coroutine may be resumed several times from the same state, or never.
 pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
-/// What a waiting thread waits for.
+/// The condition that a thread waits for before it makes its announced step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitCondition {
     /// The thread does not wait.

@@ -17,11 +17,11 @@
 //! - *Until `main` starts a thread*, nothing is an event: the content of memory at that time gives
 //!   the initial values of the locations. If the program chooses inputs before that time, its
 //!   accesses are events from the start (`eager`).
-//! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
-//!   the same again if it read the same values again. So in the next round some read must return
+//! - *Loops that spin.* A thread that returns to a read with the same stack and registers would
+//!   repeat the round if it read the same values again. So in the next round some read must return
 //!   another value. The engine chooses which read is the first to differ. This read becomes an
-//!   *await*, a read that waits for another value. An execution in which an earlier read differs is
-//!   left to another choice.
+//!   *await*, a read that waits for another value. Executions in which an earlier read differs are
+//!   explored under another choice.
 //!
 //! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program for the
 //! engine.
@@ -162,7 +162,7 @@ pub(super) struct Round {
     pub open: bool,
 }
 
-/// What an announced update or await does, as a function of the value that it reads.
+/// The effect of an announced update or await, as a function of the value that it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rule {
     #[default]
@@ -262,8 +262,8 @@ fn put_bits(address: usize, size: usize, bits: i64) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, size) };
 }
 
-/// Returns what the shim passes in the table: the operand, the expected value and the failure
-/// order.
+/// Returns the values that the shim passes in the table: the operand, the expected value and the
+/// failure order.
 fn operands() -> (i64, i64, i32) {
     // SAFETY: the table is mapped (`load`).
     let [operand, expected, failure] = unsafe { *(OPERAND_ENTRIES as *const [i64; 3]) };
@@ -623,9 +623,9 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
         // before the write.
         if !writes || on_heap {
             let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
-            // Only at a place that is also accessed atomically can memory hold another value than
-            // the engine's answer. At all other places it holds that value already, even if code
-            // that is not instrumented has written it.
+            // Memory can differ from the engine's answer only at a place that is also accessed
+            // atomically. At all other places memory has that value already, even if code that is
+            // not instrumented has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }

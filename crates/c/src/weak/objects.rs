@@ -3,10 +3,11 @@
 //! Each object has a location of its own, and its operations are accesses to this location with the
 //! memory orders that its specification promises. A mutex is a lock of the engine
 //! (`mazurka-memory`). The location of a semaphore, a read-write lock, a barrier or a `once` holds
-//! a number. Their operations are updates of this number, which wait where the operation waits. A
-//! condition variable has a list of waiting threads in the runtime's memory; updates of its
-//! location order the operations on the list, as in `mazurka-rt` (weak/wait.rs). To wait, a thread
-//! awaits a token, which the waking thread writes; each wait has a token of its own.
+//! a number. An operation on such an object is an update of this number, which waits if the
+//! operation has to wait. A condition variable has a list of waiting threads in the runtime's
+//! memory; updates of its location order the operations on the list, as in `mazurka-rt`
+//! (weak/wait.rs). To wait, a thread awaits a token, which the waking thread writes; each wait has
+//! a token of its own.
 
 use mazurka_core::{AccessKind, MishapKind};
 use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
@@ -38,7 +39,7 @@ pub(crate) enum ObjectUpdate {
     AtLeast(Value),
     /// Sets the number.
     To(Value),
-    /// Changes 0 to 1; waits while the number is 1.
+    /// Changes 0 (not started) to 1 (running); waits while the number is 1, and keeps 2 (done).
     Once,
     /// Adds 1 for a *turn*, an operation on a list in the runtime's memory. Waits while another
     /// thread holds its turn.

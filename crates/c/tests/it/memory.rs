@@ -1,5 +1,6 @@
-//! C programs under memory models: their numbers of executions, compared with published ones and
-//! with those of the same programs in other tests, and the errors that only weak orders allow.
+//! C programs under memory models: the errors that only weak orders allow, and numbers of
+//! executions. These are compared with published numbers, and with the numbers of the same programs
+//! in other tests.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -479,14 +480,14 @@ fn races_and_stale_values_are_found() {
         "",
     );
     assert!(copied.says("data race on c"), "{copied:?}");
-    // The last of two relaxed stores, read by plain code; and an atomic that plain code has
-    // initialised.
+    // Plain code reads the last of two relaxed stores.
     let mixed = weak(
         "atomic_int x; int y; void *memcpy(void *, const void *, unsigned long);",
         &["S(x, 1, rlx);", "S(x, 2, rlx);"],
         "memcpy(&y, (void *)&x, 4); assert(y == L(x, rlx) && y != 0);",
     );
     assert!(mixed.is_right() && mixed.executions == 2, "{mixed:?}");
+    // A thread initialises a block with an atomic in it, and then publishes the block.
     let made = weak(
         "struct s { int n; atomic_int x; } *p; atomic_int ready; struct s *_Atomic q;",
         &[
