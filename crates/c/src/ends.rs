@@ -93,9 +93,9 @@ pub(crate) fn orders(pending: Pending, cell: u32) {
     }
 }
 
-/// Registers a function that runs when the program ends. The C library runs all functions with the
-/// attribute `destructor` as one: a function that is registered while they run is called after all
-/// of them.
+/// Registers a function that runs when the program ends. For the C library, all functions with the
+/// attribute `destructor` are one entry of its list: a function that is registered while they run
+/// is called after all of them.
 pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     ends_of_program("atexit", pc);
     let world = world();

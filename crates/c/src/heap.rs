@@ -262,8 +262,8 @@ impl Region {
         copy_to(self.start, content);
     }
 
-    /// Returns the sizes and allocation sites of the blocks that are not freed, without the first
-    /// `first` blocks.
+    /// Returns the sizes and allocation sites of the blocks that are not freed. Skips the first
+    /// `first` blocks of the heap.
     pub fn unfreed_blocks(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().skip(first);
         let kept = blocks.filter(|block| block.freed.is_none());

@@ -10,8 +10,8 @@ pub enum Plan {
     Random(Option<u64>, usize),
     /// As `Random`, but the draws are weighted by the remaining steps of threads.
     Urw(Option<u64>, usize),
-    /// The seed, if one was given, the depth of the bugs, and the number of executions with random
-    /// priorities.
+    /// The seed, if one was given, the depth (the number of ordering constraints that a bug needs),
+    /// and the number of executions with random priorities.
     Priorities(Option<u64>, usize, usize),
     /// One schedule.
     Replay(String),

@@ -1,4 +1,4 @@
-//! Random programs, compared with an interpreter that this file has for them.
+//! Random programs, compared with an interpreter in this file.
 //!
 //! There are three generators: atomics and updates; locks, semaphores, plain variables behind locks
 //! and loops that wait; and plain variables that race. The interpreter visits all states of all
