@@ -122,7 +122,7 @@ fn no_join_of_main_ends_when_it_returns() {
     }
 }
 
-/// A failure that a thread can show while the process ends, it can also show before the end.
+/// If a thread can fail while the process ends, it can also fail before the end.
 #[test]
 fn failures_are_found_in_threads_that_are_cut_off() {
     if !has_compiler() {

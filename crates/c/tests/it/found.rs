@@ -188,7 +188,7 @@ fn a_semaphore_that_waits_for_what_it_read_first() {
 }
 
 /// Several C++ tests in one program, because compiling the headers dominates the cost of a test.
-/// `main` runs the function that a definition selects.
+/// `main` runs the function that the value of `__VERIFIER_nondet_int` selects.
 const SEVERAL: &str = r#"
 #include <atomic>
 #include <cassert>
@@ -277,9 +277,9 @@ int main() {
 }
 "#;
 
-/// Earlier versions reported a data race for reading an initialised static after a load of its
-/// guard. An exception that left `call_once` left it locked. Destructors of static and thread-local
-/// objects did not run. And `std::promise` and `std::latch`, which wait by futexes, were refused.
+/// Defects of earlier versions: reading an initialised static after a load of its guard was a data
+/// race; `call_once` stayed locked after an exception; destructors of static and thread-local
+/// objects did not run; and `std::promise` and `std::latch`, which wait by futexes, were refused.
 #[test]
 fn the_library_of_cxx() {
     if !has_compiler() {

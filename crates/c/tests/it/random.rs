@@ -124,7 +124,7 @@ fn locks(random: &mut Random) -> Vec<Op> {
     all
 }
 
-/// The program in C.
+/// Returns the C program.
 fn text(program: &Program) -> String {
     let plain = |at: usize| match program.kind {
         Kind::Atomics => false,
