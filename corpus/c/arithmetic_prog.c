@@ -1,4 +1,4 @@
-// A sum that one thread computes and another waits for. Wrong: it is waited for without a loop.
+// One thread hands over numbers, another adds them. Wrong: it does not wait for the first number.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

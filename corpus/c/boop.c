@@ -1,4 +1,4 @@
-// A device is used only while it is locked and its users are counted.
+// A device is used only while it is locked. Wrong: a thread unlocks the device while it uses it.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Two locks. Wrong: they are taken in both orders.
+// Two threads take two locks. Wrong: they take them in opposite orders.
 // case: verified
 // case: -DWRONG violated deadlock
 #include "task.h"

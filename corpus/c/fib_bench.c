@@ -1,4 +1,4 @@
-// Two numbers that grow by each other reach Fibonacci numbers, and no more.
+// Two threads add each other's number to their own. Wrong: the asserted maximum is too small.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

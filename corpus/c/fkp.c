@@ -1,4 +1,4 @@
-// Many threads add one; another reads the sum meanwhile.
+// Threads add one; another reads the sum meanwhile. Wrong: the asserted maximum is too small.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// The greatest of some numbers, computed by threads that each compare two.
+// Threads compute the greatest of some numbers. Wrong: they compare and store in separate steps.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

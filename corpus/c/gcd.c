@@ -1,5 +1,5 @@
-// Two threads subtract the lesser number from the greater, without a lock: only one of them can at
-// a time. Wrong: equal numbers are subtracted, too.
+// Two threads subtract the lesser number from the greater. They need no lock: at any time, only one
+// of them can subtract. Wrong: equal numbers are subtracted, too.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

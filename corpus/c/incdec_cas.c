@@ -1,4 +1,4 @@
-// Threads go up and down by compare-and-exchange; a flag says that the counter was raised.
+// Threads count up and down by compare-and-exchange. Wrong: the counter may become negative.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Lamport's fast lock: two writes if no other thread wants to enter.
+// Lamport's fast lock for two. Wrong: a thread enters without checking `x` again.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Three threads under one lock: the last one checks the sums of the others.
+// Two threads add under a lock; a third checks the sum. Wrong: the asserted maximum is too small.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Quick read-copy-update: an updater waits until the readers from before have gone.
+// Quick read-copy-update: an updater waits for the earlier readers. Wrong: it does not wait.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// A queue behind a lock; the consumer checks whether there is an item.
+// A queue behind a lock. Wrong: the consumer does not check whether there is an item.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

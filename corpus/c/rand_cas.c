@@ -1,4 +1,4 @@
-// A generator of numbers whose seed is exchanged; a number depends on the seed that was there.
+// Threads draw a seed by compare-and-exchange. Wrong: the next seed is stored without a check.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Readers and a writer that exclude each other by two counters, changed in single steps.
+// Readers and a writer exclude each other by two counters. Wrong: the writer ignores the readers.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Two variables are written one after the other; a reader may see only the first write.
+// Two variables are written under a lock. Wrong: without locks, a reader may see one write only.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

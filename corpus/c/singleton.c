@@ -1,4 +1,4 @@
-// A cell is allocated once, then written. Wrong: it is written before the writers are joined.
+// A cell is allocated once; the last write is X. Wrong: X and Y are written at the same time.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// A spin lock by exchange around a counter.
+// A spin lock by exchange. Wrong: a thread enters even if the lock is held.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

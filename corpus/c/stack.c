@@ -1,4 +1,4 @@
-// A stack behind a lock. Wrong: it is checked outside of the lock whether the stack is empty.
+// A stack behind a lock. Wrong: the check for an empty stack comes before the lock is taken.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

@@ -1,4 +1,4 @@
-// Two numbers behind two locks are read and written back.
+// Two numbers are changed under locks. Wrong: the assertion excludes the right result.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

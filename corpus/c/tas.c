@@ -1,4 +1,4 @@
-// A lock by test-and-set. Wrong: test, and then set.
+// A lock by test-and-set. Wrong: the test and the set are two steps.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

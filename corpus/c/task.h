@@ -10,7 +10,7 @@ extern void __VERIFIER_atomic_end(void);
 extern int __VERIFIER_nondet_int(void);
 extern _Bool __VERIFIER_nondet_bool(void);
 
-/* One step. */
+/* Evaluates these expressions in one step. */
 #define ATOMIC(...) (__VERIFIER_atomic_begin(), __VA_ARGS__, __VERIFIER_atomic_end())
 
 #define LOCK(m) pthread_mutex_lock(&(m))

@@ -1,4 +1,4 @@
-// Two threads set their number to one more than the other's.
+// Two threads set their number to one more than the other's. Wrong: the asserted limit is too low.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

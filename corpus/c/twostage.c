@@ -1,4 +1,4 @@
-// The second of two stages follows the first. Wrong: there is a reader between the stages.
+// The second of two stages follows the first. Wrong: a reader can come between the stages.
 // case: verified
 // case: -DWRONG violated assertion
 #include "task.h"

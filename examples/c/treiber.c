@@ -14,7 +14,7 @@
 enum { NONE = 0, NODES = 2 };
 
 static atomic_int below[NODES + 1];  // the node below each node
-static atomic_int used[NODES + 1];   // how many threads use it
+static atomic_int used[NODES + 1];   // how many threads use each node
 static atomic_uint top;              // the node on top; the upper half counts changes
 
 #ifdef BUG
@@ -39,7 +39,7 @@ static int pop(void) {
     return node_of(old);
 }
 
-// Takes a buffer. No other thread uses it.
+// Takes a buffer that no other thread uses.
 static int take(void) {
     int node = pop();
     if (node != NONE) assert(atomic_fetch_add(&used[node], 1) == 0);

@@ -24,7 +24,7 @@ void future_retain(struct future *future) {
 }
 
 void future_release(struct future *future) {
-    /* What was done with it comes before it is given back. */
+    /* acq_rel: all uses of the future happen before the release that frees it. */
     if (atomic_fetch_sub_explicit(&future->references, 1, memory_order_acq_rel) > 1) {
         return;
     }

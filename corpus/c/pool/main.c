@@ -1,9 +1,9 @@
-/* What is checked of the pool: one of these at a time, chosen by -DSCENARIO=N.
+/* Checks of the pool: -DSCENARIO=N selects one of the scenarios below.
  *
  *     mazurka check corpus/c/pool/main.c corpus/c/pool/pool.c corpus/c/pool/future.c \
  *         corpus/c/pool/containers.c -- -DSCENARIO=1
  *
- * Mistakes to be found: -DLOSE_STOP, -DFORGET_TO_RETAIN (5), -DFORGET_TO_WITHDRAW (2). */
+ * Defects (scenario): -DLOSE_STOP (3), -DFORGET_TO_RETAIN (5), -DFORGET_TO_WITHDRAW (2). */
 #include "pool.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static void two_results(void) {
     pool_stop(pool, false);
 }
 
-/* 2: a task is cancelled, or has begun. */
+/* 2: a task is cancelled, unless it has begun. */
 static void a_cancelled_task(void) {
     struct pool *pool = pool_start(1);
     struct future *one = pool_submit(pool, answer, (void *)1, 0);
@@ -82,7 +82,7 @@ static void one_after_the_other(void) {
     pool_stop(pool, false);
 }
 
-/* 5: a task is searched while it may end. */
+/* 5: a task is looked up while it may end. */
 static void a_task_that_is_found(void) {
     struct pool *pool = pool_start(1);
     future_release(pool_submit(pool, answer, (void *)1, 0));

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-/* The worker that this thread is. */
+/* The worker of the current thread; NULL outside of the workers. */
 static __thread struct worker *self;
 
 static void count(atomic_int *counter) {
@@ -48,7 +48,7 @@ static void pool_end(struct pool *pool, struct future *future, enum state end, l
 static void pool_follow(struct pool *pool, struct future *follower, enum state end) {
     follower->awaited--;
     if (end == CANCELLED) {
-        /* The others before it may come and find it ended. */
+        /* The move fails if another cancelled predecessor has already ended the follower. */
         if (future_move(follower, WAITING, RUNNING)) {
             pool_end(pool, follower, CANCELLED, 0);
         }
@@ -75,7 +75,7 @@ static void pool_end(struct pool *pool, struct future *future, enum state end, l
 
 /* ---- workers ---- */
 
-/* A task of the worker's own deque: the newest, whose memory is at hand. */
+/* Takes the newest task of the worker's own deque, whose memory is probably still in the cache. */
 static struct future *own_task(struct worker *worker) {
     pthread_mutex_lock(&worker->mutex);
     struct future *future = deque_pop_back(&worker->own);
@@ -83,7 +83,7 @@ static struct future *own_task(struct worker *worker) {
     return future;
 }
 
-/* A task of another worker's deque: the oldest. */
+/* Takes the oldest task of another worker's deque. */
 static struct future *stolen_task(struct worker *worker) {
     struct pool *pool = worker->pool;
     for (int step = 1; step < pool->size; step++) {
@@ -149,7 +149,7 @@ static void *worker_main(void *argument) {
         pthread_mutex_lock(&pool->mutex);
         pool_end(pool, future, DONE, result);
         if (pool->stopping && pool->open == 0) {
-            /* The others wait for work that does not come. */
+            /* The other workers wait for work, but no more will come. */
             pthread_cond_broadcast(&pool->work);
         }
         pthread_mutex_unlock(&pool->mutex);
@@ -252,7 +252,7 @@ __attribute__((unused)) static void pool_withdraw(struct pool *pool, struct futu
     assert(!"a task that is ready is somewhere");
 }
 
-/* The same with the pool locked. */
+/* Does the work of `pool_cancel`. The pool is locked. */
 static bool pool_cancel_locked(struct pool *pool, struct future *future) {
     if (future_move(future, READY, RUNNING)) {
 #ifndef FORGET_TO_WITHDRAW

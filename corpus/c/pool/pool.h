@@ -1,8 +1,8 @@
 /* A pool of threads: tasks with priorities, dependences and results, which may be cancelled.
  *
- * A task is made by `pool_submit` or `pool_submit_after`; its `struct future` says how far it is
- * and what it gave. Workers take the most urgent task that is ready from a shared heap; tasks that a worker
- * makes itself go to its own deque, from which other workers steal. */
+ * `pool_submit` and `pool_submit_after` make a task; its `struct future` has its state and result.
+ * Workers take the most urgent ready task from a shared heap. Tasks that a worker makes go to its
+ * own deque, from which other workers steal. */
 #ifndef POOL_H
 #define POOL_H
 
@@ -13,7 +13,7 @@
 
 /* ---- memory that is counted ---- */
 
-/* Blocks that were allocated and not given back. */
+/* Number of blocks that are allocated and not freed yet. */
 extern atomic_int blocks_in_use;
 
 void *take_memory(size_t size);
@@ -94,7 +94,7 @@ struct future {
     /* Futures that this one waits for, how many are left, and futures that wait for it. */
     int awaited;
     struct deque followers;
-    /* Those that hold a pointer to it. */
+    /* Number of references to this future; the last one to be released frees it. */
     atomic_int references;
 };
 
@@ -104,13 +104,13 @@ void future_release(struct future *future);
 enum state future_state(struct future *future);
 /* Waits until the task has ended. Returns whether it gave a result. */
 bool future_wait(struct future *future, long *result);
-/* Moves to `to` if it is in `from`. Returns whether it did. */
+/* Changes the state `from` to `to`. Returns false if the future is in another state. */
 bool future_move(struct future *future, enum state from, enum state to);
 void future_finish(struct future *future, enum state end, long result);
 
 /* ---- synchronisation ---- */
 
-/* Opens when it has been counted down this many times. */
+/* Opens after as many calls of `latch_count_down` as `latch_init` sets. */
 struct latch {
     pthread_mutex_t mutex;
     pthread_cond_t open;
@@ -122,7 +122,7 @@ void latch_count_down(struct latch *latch);
 void latch_wait(struct latch *latch);
 void latch_destroy(struct latch *latch);
 
-/* A counter of threads that may be inside. */
+/* Lets at most `most` threads inside. */
 struct gate {
     pthread_mutex_t mutex;
     pthread_cond_t left;
@@ -171,7 +171,7 @@ struct pool {
 struct pool *pool_start(int workers);
 /* Adds a task that is ready immediately. The caller gets a reference. */
 struct future *pool_submit(struct pool *pool, task_function function, void *argument, int priority);
-/* A task that is ready when these have ended; it is cancelled if one of them is. */
+/* Adds a task that is ready when the tasks `before` have ended, and cancelled if one of them is. */
 struct future *pool_submit_after(struct pool *pool, task_function function, void *argument,
                                  struct future *const *before, int count);
 /* Cancels a task that has not begun. Returns whether it did. */
@@ -180,7 +180,7 @@ bool pool_cancel(struct pool *pool, struct future *future);
 struct future *pool_find(struct pool *pool, long id);
 /* Waits until all tasks have ended. */
 void pool_drain(struct pool *pool);
-/* Ends the workers, after the remaining tasks; with `now` these are cancelled. */
+/* Ends the workers after the remaining tasks; with `now`, cancels those that have not begun. */
 void pool_stop(struct pool *pool, bool now);
 
 /* Calls `body(k, with)` for all k from 0 to count - 1, in chunks, and waits. */

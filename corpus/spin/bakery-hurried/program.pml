@@ -1,5 +1,5 @@
 /* expected: safety failure */
-/* A customer does not wait for one that is still choosing, so both may be served. */
+/* A customer does not wait for another that is still choosing, so both may be served together. */
 
 #define N 2
 #define BUG 1

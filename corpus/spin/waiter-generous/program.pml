@@ -1,5 +1,5 @@
 /* expected: safety deadlock */
-/* All are seated, and each may wait for the fork of the next one. */
+/* All philosophers are seated, and each may wait for the next philosopher's fork. */
 
 #define N 3
 #define BUG 1

@@ -256,8 +256,8 @@ char *strpbrk(const char *s, const char *others) {
 
 int __vsnprintf_chk(char *, size_t, int, size_t, const char *, va_list);
 
-/* Announces what a format reads and writes through pointers. A format that numbers its
-   arguments (`%1$s`) is skipped. */
+/* Announces the memory that a format reads and writes through pointers. From the first argument
+   with a number (`%1$s`) on, the format is skipped. */
 static void announce_texts(const char *f, va_list given, const void *pc) {
     va_list all;
     va_copy(all, given);

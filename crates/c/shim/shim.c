@@ -1,8 +1,8 @@
-/* The functions that a program under test calls in place of the sanitizer's, of the thread
-   library's and of parts of the C library's. They are linked into the program with hidden
-   visibility, so nothing outside of it sees them. Each of them calls the tool through a table at a
-   fixed address. The address (MZ_TABLE) and the numbers of the entries (MZ_...) are defined in
-   lines that `shim_source` (calls.rs) puts before this text. */
+/* Replaces functions of the sanitizer, of the thread library and of the C library in a program
+   under test. The functions below are linked into the program with hidden visibility, so nothing
+   outside of the program uses them. Each of them calls the tool through a table at a fixed address.
+   The address (MZ_TABLE) and the numbers of the entries (MZ_...) are defined in lines that
+   `shim_source` (calls.rs) puts before this text. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -303,7 +303,7 @@ static int pass(long ns, const void *pc) {
 /* The kinds of objects. */
 enum { A_MUTEX, A_CONDITION, A_READ_WRITE, A_SEMAPHORE, A_BARRIER };
 
-/* The beginning and the end of an object's life are writes to it. */
+/* The beginning and the end of an object's life are writes to the object. */
 static void begin_life(void *object, size_t size, long kind, const void *pc) {
     plain(object, size, 1, pc);
     ask(MZ_INIT, (long)object, kind, pc);
@@ -404,8 +404,8 @@ int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return ask(MZ_RW_READ, (long)l,
 int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return ask(MZ_RW_WRITE, (long)l, 0, PC); }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYREAD, (long)l, 0, PC); }
 int pthread_rwlock_trywrlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYWRITE, (long)l, 0, PC); }
-/* A timed wait is one attempt, because other threads may run before its step, which has the effect
-   of waiting. */
+/* A timed wait is one attempt. It needs no step that waits: other threads may run before the
+   attempt. */
 static int rw_timed(pthread_rwlock_t *l, unsigned tries, const void *pc) {
     return ask(tries, (long)l, 0, pc) ? ETIMEDOUT : 0;
 }

@@ -125,9 +125,13 @@ pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
     }
 }
 
-/// Handles an atomic access or a fence: waits for the turn of the thread. `sp` is the lowest
-/// address of the program's frames on the stack (0 if the frames of the shim belong to them);
-/// `registers` is the address of the program's saved registers.
+/// Handles an atomic access or a fence: waits until the scheduler resumes the thread.
+///
+/// - `how`: the operation (bits 0 to 3), the kind of update (bits 4 to 7) and the size in bytes
+///   (from bit 8 on).
+/// - `sp`: the lowest address of the program's frames on the stack; 0 if the frames of the shim
+///   count as frames of the program.
+/// - `registers`: the address of the program's saved registers.
 #[allow(clippy::too_many_arguments)]
 pub(crate) extern "C" fn turn(
     address: usize,
@@ -317,10 +321,10 @@ impl World {
         self.has_raced |= other.is_some();
     }
 
-    /// Whether an access of the current thread is to its own stack, so that it need not be
-    /// recorded. While no thread accesses the stack of another thread, stacks have no races, so
-    /// these accesses are not recorded. The first access to the stack of another thread restarts
-    /// the search, which then records all of them.
+    /// Whether an access of the current thread is to its own stack. While no thread accesses the
+    /// stack of another thread, stacks have no races, so such accesses need not be recorded. The
+    /// first access to the stack of another thread restarts the search, which then records all of
+    /// them.
     #[inline]
     fn is_private(&mut self, address: usize) -> bool {
         let owner = heap::thread_of(address).filter(|&owner| owner < self.threads.len());

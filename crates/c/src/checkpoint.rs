@@ -88,15 +88,15 @@ impl Default for SavedThread {
     }
 }
 
-/// Returns a copy of a suspended coroutine. Only one of the two may be resumed, unless its memory
-/// is restored in between.
+/// Returns a copy of a suspended coroutine. After one of the two copies was resumed, the other may
+/// be resumed only if the content of its stack is restored first.
 fn copy_of(coroutine: &Running) -> Running {
     // SAFETY: neither copy is ever dropped, and the type has no reference to itself.
     unsafe { std::ptr::read(coroutine) }
 }
 
-/// Returns where a coroutine is suspended: the one word of it that points into the stack of the
-/// runtime.
+/// Returns where the coroutine of a thread is suspended: the only word of the coroutine that points
+/// into the stack of the runtime. `None` if there is no such word or more than one.
 fn suspended_at(thread: &Thread) -> Option<usize> {
     const WORDS: usize = size_of::<Running>() / size_of::<usize>();
     let coroutine = thread.coroutine.as_ref()?;
@@ -208,7 +208,7 @@ impl Cell {
 }
 
 impl SavedThread {
-    /// Saves a thread. Returns false if that is impossible.
+    /// Saves a thread. Returns false if it is unknown where the thread is suspended.
     fn save(&mut self, thread: &Thread) -> bool {
         if !self.thread.is_as(thread) {
             self.thread.become_like(thread);

@@ -42,6 +42,7 @@ fn join(into: &mut Clock, from: &Clock) {
     }
 }
 
+/// The vector clocks of a thread.
 #[derive(Default)]
 pub(crate) struct ThreadClock {
     now: Clock,
@@ -60,7 +61,7 @@ struct Published {
     /// The execution that this clock belongs to.
     epoch: u64,
     clock: Clock,
-    /// Stamp, as for the clock of a thread.
+    /// Changes whenever this clock may have changed.
     stamp: u64,
 }
 
@@ -166,7 +167,8 @@ struct Granules {
 }
 
 impl Granules {
-    /// Returns a granule in its state of this execution, with a new stamp.
+    /// Returns the state of a granule in this execution, with this stamp. Resets a state that an
+    /// earlier execution has left.
     #[inline]
     fn of(&mut self, at: usize, epoch: u64, stamp: u64) -> &mut Granule {
         let number = match self.numbers.get(&at) {
@@ -454,13 +456,13 @@ impl Clocks {
         self.publish(thread, cell);
     }
 
-    /// Joins what a cell publishes into the clock of a thread.
+    /// Joins the clock that a cell publishes into the clock of a thread.
     pub fn acquire(&mut self, thread: ProcessId, cell: u32) {
         self.note(thread, cell, SyncKind::Read, ACQUIRE);
         self.take(thread, cell);
     }
 
-    /// Joins the clock of a thread into what a cell publishes.
+    /// Joins the clock of a thread into the clock that a cell publishes.
     pub fn release(&mut self, thread: ProcessId, cell: u32) {
         self.note(thread, cell, SyncKind::Update, RELEASE);
         self.publish(thread, cell);
@@ -494,7 +496,7 @@ impl Clocks {
 
     /// Records that an atomic access with this order writes a cell. With `updates` it continues a
     /// release sequence. The caller must have recorded the access for race detection before this
-    /// call, because the access itself happens before those that acquire the cell.
+    /// call, because the access itself happens before the operations that acquire the cell.
     pub fn atomic_write(&mut self, thread: ProcessId, cell: u32, updates: bool, order: i32) {
         if !updates {
             self.note(thread, cell, SyncKind::Write, order);

@@ -34,8 +34,8 @@ pub fn confine() {
     limit(libc::RLIMIT_CORE, 0);
 }
 
-/// Closes the files of this process in the processes that it starts, except for standard input,
-/// output and error.
+/// Makes the processes that this process starts inherit none of its open files except standard
+/// input, output and error.
 pub fn keep_files() {
     // SAFETY: marks descriptors, which stay open in this process.
     unsafe {

@@ -149,7 +149,8 @@ fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
 }
 
 impl Symbols {
-    /// Reads the symbols and lines of an object; `None` if it is not an object of this machine.
+    /// Reads the symbols and lines of an object; `None` if it is not a 64-bit little-endian ELF
+    /// file.
     pub fn read(file: &[u8]) -> Option<Self> {
         let sections = sections(file)?;
         let find = |name: &str| {
@@ -317,7 +318,8 @@ impl Symbols {
         found.map(|symbol| symbol.address)
     }
 
-    /// Returns the addresses of the code of a function.
+    /// Returns the addresses of the code of a function; an empty range if there is no such
+    /// function.
     pub fn function(&self, name: &str) -> std::ops::Range<u64> {
         let found = self.symbols.iter();
         let found = found

@@ -35,7 +35,7 @@ pub fn outside() -> Vec<String> {
     Vec::new()
 }
 
-/// Whether executions of the program that was loaded must agree on what is observed.
+/// Whether executions of the loaded program must agree in the observed values: always false.
 pub fn must_agree() -> bool {
     false
 }
@@ -78,7 +78,7 @@ impl Machine {
         match *self {}
     }
 
-    /// Restarts the search with the knowledge of the previous one.
+    /// Restarts the search with the facts that the previous search has learned.
     pub fn start_again(&mut self) {
         match *self {}
     }

@@ -11,17 +11,18 @@ use crate::access::announce;
 use crate::world::{Failure, Life, Pending, World, bytes_at, world};
 use crate::{SearchStop, weak};
 
-/// The address under which the list of functions that run at the end of the program has its cell.
-/// No object of the program has such an address.
+/// The address of the cell for the list of functions that run at the end of the program. No object
+/// of the program has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
-/// In place of an argument, this marks the functions with the attribute `destructor`, which take
-/// none.
+/// Marks a function with the attribute `destructor` in a list of functions and their arguments. It
+/// replaces the argument, because such a function has no arguments.
 pub(crate) const DESTRUCTOR: usize = usize::MAX - 7;
-/// The address under which the number of ended threads has its cell.
+/// The address of the cell for the number of ended threads.
 const ENDED_THREADS: usize = usize::MAX - (1 << 21) - 2;
 
-/// Advances the clock of the current thread by a time if `relative`, otherwise to a time. If the
-/// thread reads its clock, this counts as a change, so that a loop that sleeps does not spin.
+/// Advances the clock of the current thread: by `time` nanoseconds if `relative`, otherwise to
+/// `time`. If the thread reads its clock, this counts as a change, so that a loop that sleeps does
+/// not spin.
 pub(crate) fn later(time: i64, relative: bool) -> i64 {
     let me = world().me();
     let time = if relative {
@@ -36,9 +37,10 @@ pub(crate) fn later(time: i64, relative: bool) -> i64 {
     0
 }
 
-/// Returns the clock of the current thread. Suppose the thread reads it for the first time, and it
-/// has already advanced. Then a loop in which it advanced may have been mistaken for one that
-/// changes nothing. So the search restarts, and from then on advancing a clock counts as a change.
+/// Returns the clock of the current thread, in nanoseconds. If the clock had advanced before the
+/// thread reads it for the first time, an earlier loop that advanced the clock may have been
+/// mistaken for a loop that changes nothing. So the search restarts, and from then on advancing a
+/// clock counts as a change.
 pub(crate) fn now() -> i64 {
     let world = world();
     let me = world.me();
@@ -50,8 +52,8 @@ pub(crate) fn now() -> i64 {
     now
 }
 
-/// Returns the last function of a list, or 0: list 0 belongs to the current thread, list 1 to the
-/// program.
+/// Returns the last function of a list, or 0 if the list is empty. List 0 belongs to the current
+/// thread, list 1 to the program.
 pub(crate) fn last_function(list: i64, pc: usize) -> i64 {
     if list != 0 && world().has_ends {
         ends_of_program("exit", pc);
@@ -91,9 +93,9 @@ pub(crate) fn orders(pending: Pending, cell: u32) {
     }
 }
 
-/// Registers a function that runs when the program ends. The C library runs all functions with the
-/// attribute `destructor` as one: a function that is registered while they run is called after all
-/// of them.
+/// Registers a function that runs when the program ends. For the C library, all functions with the
+/// attribute `destructor` are one entry of its list: a function that is registered while they run
+/// is called after all of them.
 pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     ends_of_program("atexit", pc);
     let world = world();
@@ -124,7 +126,7 @@ pub(crate) fn is_last_thread(pc: usize) -> i64 {
         let pending = Pending::new("the thread ends", 0, pc);
         if world().weak.on {
             // Under a memory model, the threads need not run in the order of the execution, so the
-            // engine counts.
+            // engine counts the ended threads.
             last = weak::count(pending, cell) + 1 == i64::from(world().started);
         } else {
             announce(pending.on(AccessKind::Write, cell));
@@ -139,7 +141,8 @@ pub(crate) fn is_last_thread(pc: usize) -> i64 {
 }
 
 impl World {
-    /// Returns leaked memory and threads as failures, if the settings ask for them.
+    /// Returns the indices in `failures` of the failures for leaked memory and threads; none if the
+    /// settings do not ask for them.
     pub fn leaks(&mut self) -> Vec<u32> {
         if !self.settings.leaks {
             return Vec::new();
@@ -205,8 +208,8 @@ impl World {
         }
     }
 
-    /// Returns the names of the observed variables and their content: that at the end of the
-    /// process if it has ended, otherwise the present one.
+    /// Returns the names of the observed variables and their content: the content at the end of the
+    /// process if it has ended, otherwise the present content.
     pub fn observed_content(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let mut start = 0;
         self.observed.iter().map(move |(name, address, size)| {

@@ -9,7 +9,9 @@ use crate::access::{announce, value_at};
 use crate::objects::{note, settled};
 use crate::world::{Pending, WaitCondition, world};
 
-/// If the word has this value, waits until another thread wakes this one.
+/// If the word has this value, waits until another thread wakes this one. Returns 0 after that, and
+/// otherwise an error number: `EAGAIN` if the word has another value, and with `timed` also
+/// `ETIMEDOUT`.
 pub(crate) fn wait(word: usize, value: i32, timed: bool, pc: usize) -> i64 {
     let cell = settled(word, "waits for a word in", pc);
     let place = world().place(word, 4);

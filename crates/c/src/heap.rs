@@ -13,17 +13,17 @@ use crate::calls::BASE;
 use crate::clock::copy;
 use crate::world::bytes_at;
 
-/// The first region holds the function table; each other region belongs to a thread.
+/// Size of a region. The first region holds the function table; each other one belongs to a thread.
 const REGION: usize = 1 << 28;
 const STACK: usize = 8 << 20;
 const GUARD: usize = 1 << 16;
 /// Size of the runtime's own stack, which is below the guard page.
 const RUNTIME: usize = 1 << 17;
 const HEAP: usize = REGION - STACK - GUARD - RUNTIME;
-/// The runtime records down to which address the program has used its stack. Frames that it has not
-/// seen are at most this many bytes below.
+/// The runtime records the lowest stack address at which the program has called it. Frames of the
+/// program extend at most this many bytes below that address.
 const MARGIN: usize = 1024;
-/// The zeros at the end of a stack are looked for in pieces of this size.
+/// Zeros in the unused part of a stack are skipped in pieces of this size.
 const ZEROS: [u8; 128] = [0; 128];
 /// Size of the gap between two blocks.
 const GAP: usize = 32;
@@ -74,7 +74,8 @@ pub(crate) struct Region {
     blocks: Vec<Block>,
 }
 
-/// Maps memory at a fixed address.
+/// Maps memory at a fixed address; with `guard`, the memory is not accessible. Returns whether this
+/// has succeeded.
 pub(crate) fn map(address: usize, size: usize, guard: bool) -> bool {
     let access = if guard {
         libc::PROT_NONE
@@ -88,7 +89,7 @@ pub(crate) fn map(address: usize, size: usize, guard: bool) -> bool {
     got as usize == address
 }
 
-/// Returns the thread whose memory contains an address.
+/// Returns the thread whose memory contains an address. The program need not have this thread.
 #[inline]
 pub(crate) fn thread_of(address: usize) -> Option<usize> {
     address
@@ -248,7 +249,7 @@ impl Region {
         unsafe { std::slice::from_raw_parts(self.start as *const u8, self.used) }
     }
 
-    /// Resets the heap to these blocks and this content.
+    /// Resets the heap to its first `blocks` blocks and to this content.
     pub fn restore(&mut self, (used, blocks): (usize, usize), content: &[u8]) {
         self.used = used;
         self.blocks.truncate(blocks);
@@ -261,8 +262,8 @@ impl Region {
         copy_to(self.start, content);
     }
 
-    /// Returns the sizes and allocation sites of the blocks that are not freed, without the first
-    /// `first` blocks.
+    /// Returns the sizes and allocation sites of the blocks that are not freed. Skips the first
+    /// `first` blocks of the heap.
     pub fn unfreed_blocks(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().skip(first);
         let kept = blocks.filter(|block| block.freed.is_none());

@@ -64,8 +64,8 @@ struct CollectedImage {
 }
 
 impl CollectedImage {
-    /// Takes the functions that the loader would run when it unloads the object. The object is
-    /// unloaded when this process ends, not when the program ends.
+    /// Removes and returns the functions that the loader would run when it unloads the object. It
+    /// would run them at the end of this process, which is later than the end of the program.
     ///
     /// # Safety
     ///
@@ -109,6 +109,8 @@ impl CollectedImage {
     }
 }
 
+/// Collects the data of the object at `CollectedImage::base`. `dl_iterate_phdr` calls this for one
+/// object after the other until it returns 1.
 extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> i32 {
     // SAFETY: the loader passes the description of an object, and `data` is the `CollectedImage` of
     // `open`.

@@ -99,8 +99,9 @@ const SILENT: &[&str] = &[
     "__gcc_personality_v0",
 ];
 
-/// Functions that the C++ library calls. It is linked into every C++ program, and the verdict then
-/// names the library as a whole instead of these functions. In C programs it names the functions.
+/// Functions that the C++ library calls. The library is linked into every C++ program. For a C++
+/// program, the verdict names the library as a whole instead of these functions; for a C program,
+/// it names the functions.
 const CXX_LIBRARY: &[&str] = &[
     "_dl_find_object",
     "dl_iterate_phdr",
@@ -175,7 +176,7 @@ fn in_source(name: &str) -> &str {
     }
 }
 
-/// Returns the names of the functions among these that are not supported.
+/// Returns the names of the functions in `needs` that are not supported.
 pub(crate) fn unknown(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()

@@ -14,14 +14,14 @@
 //! - `world`: the state of an execution; `next`: the next steps of its threads.
 //! - `access`: accesses to memory.
 //! - `objects`: mutexes, condition variables and threads; `waits`: semaphores, read-write locks,
-//!   barriers and `once`; `futex`: the waits of the C++ library; `lives`: their lifetimes.
+//!   barriers and `once`; `futex`: the waits of the C++ library; `lives`: the lifetimes of objects.
 //! - `ends`: the end of threads and of the program.
 //! - `clock`: data races; `race`: their descriptions.
 //! - `spin`: loops that wait; `trap`: faults.
 //! - `machine`: executions; `checkpoint`: saved states of an execution; `tell`: descriptions of
 //!   steps.
 //! - `weak`: executions under a memory model.
-//! - `confine`: limits of the process; `trail`: its last schedule, if it is killed.
+//! - `confine`: limits of the process; `trail`: the last schedule of a killed process.
 //!
 //! C programs run only on Linux with x86-64, and only if the tool itself is linked dynamically.
 //! Otherwise [`load`] returns [`LoadError::NotHere`].
@@ -164,7 +164,8 @@ pub const FLAGS: [&str; 6] = [
 /// instrumentation off nor hide `main`.
 pub const LAST_FLAGS: [&str; 3] = ["-fno-lto", "-fsanitize=thread", "-fvisibility=default"];
 
-/// Parts of flags of a user that would turn off a part of the instrumentation.
+/// A flag of the user that contains one of these texts is rejected, because it would turn off a
+/// part of the instrumentation.
 pub const REFUSED_FLAGS: [&str; 3] = ["tsan", "-fsanitize-blacklist", "-fsanitize-ignorelist"];
 
 /// A function that each instrumented object calls.

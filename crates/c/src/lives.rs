@@ -132,8 +132,8 @@ impl World {
 }
 
 /// Under a memory model, returns the location for the lifetime of a barrier. The start and the end
-/// of the lifetime write it; arriving threads read it. Threads that leave the barrier may still
-/// read its number after the end of its lifetime.
+/// of the lifetime write it; arriving threads read it. The number of the barrier has another
+/// location, because threads that leave the barrier may read the number after the lifetime.
 pub(crate) fn life_of_barrier(object: usize) -> usize {
     object + 1
 }
@@ -158,7 +158,7 @@ pub(crate) fn tell_held(kind: ObjectKind, cell: u32) {
 
 /// Returns the cell of an object that the current thread is about to use.
 pub(crate) fn arrives(object: usize, kind: ObjectKind, pc: usize) -> u32 {
-    // Under a memory model the engine knows the earlier accesses: see `used`.
+    // Under a memory model `used` makes this check, when the engine knows the earlier accesses.
     if !world().weak.on {
         check(object, 4, kind.verb(), pc);
     }
@@ -212,7 +212,8 @@ pub(crate) fn init(object: usize, kind: ObjectKind, value: i64, pc: usize) -> i6
         let words = format!("initialises a {} that is held", kind.name());
         fail_after(held_by(cell), words, pc);
     }
-    // Under a memory model, threads that leave the old barrier still read its number.
+    // Under a memory model, threads that leave the old barrier may still read its number, so the
+    // new barrier gets a new cell.
     let counts = kind == ObjectKind::Barrier && world().weak.on;
     let cell = if held || waiting || counts {
         world().renew(object)

@@ -38,7 +38,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let has_ends = registering
         .iter()
         .any(|name| symbols.address(name).is_some());
-    // Functions of the shim that the program does not use are not linked.
+    // The linker removes the functions of the shim that the program does not use, so the symbols
+    // show which functions it uses.
     let leaves_main = ["pthread_exit", "thrd_exit"]
         .iter()
         .any(|name| symbols.address(name).is_some());
@@ -171,8 +172,9 @@ pub fn interrupt() {
 }
 
 impl Machine {
-    /// Returns a machine for single runs. They need no search that learns whether steps have
-    /// guards.
+    /// Returns a machine for single runs; `None` if no program is loaded. No search precedes such
+    /// runs, so this assumes that steps have guards and that threads share their stacks, as a
+    /// search might have learned.
     pub fn for_runs() -> Option<Self> {
         if is_there() {
             world().learned.guarded = true;

@@ -42,10 +42,10 @@ pub(crate) fn is_program(pc: usize) -> bool {
             .is_some()
 }
 
-/// Why a program is refused whose steps cannot be made again.
+/// The reason for refusing a program that does not repeat its steps under the same schedule.
 const NOT_THE_SAME: &str = "the program does not do the same again with the same schedule";
 
-/// In place of a number of events: the threads are in no state of a machine.
+/// The value of `Machine::live` if no events of the machine lead to the state of the threads.
 const NOWHERE: usize = usize::MAX;
 
 /// The program in one of its executions.
@@ -56,9 +56,11 @@ const NOWHERE: usize = usize::MAX;
 pub struct Machine {
     number: u64,
     events: Vec<Event>,
+    /// Number of valid entries in `events`; the others are kept for their allocations.
     len: usize,
     /// The number of the machine's events that the threads have made, or [`NOWHERE`].
     live: std::cell::Cell<usize>,
+    /// The mishaps before the first step.
     initial: Vec<Mishap>,
     guards: Vec<Access>,
 }
@@ -91,7 +93,7 @@ impl Machine {
         machine
     }
 
-    /// Restarts the search with the knowledge of the previous one.
+    /// Restarts the search with the facts that the previous search has learned.
     pub fn start_again(&mut self) {
         let world = world();
         if matches!(
@@ -313,7 +315,8 @@ impl Thread {
         self.weak_state.leave_round();
     }
 
-    /// Resets the thread to one that has not started, with these blocks in its heap.
+    /// Resets the thread to one that has not started. `mark` and `content` are those of its heap
+    /// (`Region::restore`).
     pub(crate) fn begin(&mut self, mark: (usize, usize), content: &[u8]) {
         (self.coroutine, self.life, self.stamp) = (None, Life::Unborn, 0);
         self.region.restore(mark, content);
@@ -555,7 +558,7 @@ fn resume(process: ProcessId) -> Option<Request> {
     }
 }
 
-/// Starts the thread that another one has requested, and runs it up to its first operation. Returns
+/// Starts the thread that `process` has requested, and runs it up to its first operation. Returns
 /// false if there is not enough memory for it.
 #[inline(never)]
 fn run_child(process: ProcessId) -> bool {

@@ -137,7 +137,7 @@ impl World {
         }
     }
 
-    /// Whether every thread has ended or the program has ended, and none has been halted.
+    /// Whether every thread has ended or the program has ended, and no thread has been halted.
     #[inline]
     pub fn is_final(&self) -> bool {
         (self.alive == 0 || self.finished) && !self.has_halted()

@@ -19,11 +19,11 @@ use crate::{futex, weak};
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
 
-/// The address under which the effects outside of the process, its output and its end, have their
-/// cell. No object of the program has such an address.
+/// The address of the cell for the effects outside of the process: its output and its end. No
+/// object of the program has such an address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
-/// The address under which the first key has its cell; the key with index k has this address minus
-/// k. No object of the program has such an address.
+/// The address of the cell of the first key; the cell of key k has this address minus k. No object
+/// of the program has such an address.
 const KEYS: usize = usize::MAX - (1 << 22);
 
 /// Maximum length of the output that a report of two different executions shows.
@@ -151,8 +151,8 @@ pub(crate) extern "C" fn ask(
         Ask::Destroy => destroy(object, ObjectKind::from_number(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
-        // A timed wait is a single attempt, because other threads may run before its step, which
-        // has the effect of waiting.
+        // A timed wait is a single attempt. It needs no step that waits: other threads may run
+        // before the attempt.
         Ask::MutexTimedlock => try_lock(object, other, pc, libc::ETIMEDOUT),
         Ask::MutexUnlock => unlock(object, other, pc),
         Ask::CondWait => cond_wait(object, other as usize, pc),
@@ -334,7 +334,7 @@ fn key_destructor(key: usize, pc: usize) -> i64 {
     }
 }
 
-/// Returns the cell of an object, which must be in accessible memory.
+/// Checks that an object is in accessible memory, and returns its cell.
 pub(crate) fn settled(object: usize, verb: &str, pc: usize) -> u32 {
     check(object, 4, verb, pc);
     world().object(object)
@@ -377,6 +377,7 @@ fn lock(object: usize, kind: i64, pc: usize) -> i64 {
     0
 }
 
+/// Tries to take a mutex. Returns 0, or `otherwise` if the mutex is held.
 fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
     let (cell, mine) = of_lock(object, pc);
     if mine && kind == RECURSIVE {

@@ -1,9 +1,10 @@
-//! Detects loops that spin. If a thread comes back to an access in the same local state, and has
-//! changed nothing in between, then it waits until a value changes that it has read in between.
+//! Detects loops that spin. Suppose a thread comes back to an access in the same local state, and
+//! has changed nothing in between. If the values that it has read in between do not change, it will
+//! repeat the same accesses. So it waits until one of these values changes. No execution is lost,
+//! and a loop that no change ends is a deadlock.
 //!
 //! The local state consists of the stack and the registers that a function preserves for its
-//! caller; both are compared byte by byte. Without such a change, the thread would repeat what it
-//! has just done. So no execution is lost, and a loop that no change ends is a deadlock.
+//! caller; both are compared byte by byte.
 
 use crate::clock::copy;
 
@@ -32,8 +33,8 @@ pub(crate) struct Spin {
     /// The cells that the thread has read, each with its version (number of changes); under a
     /// memory model, with the value read.
     reads: Vec<(u32, i64)>,
-    /// The cells, with their versions or values, of which one has to change before the thread
-    /// continues.
+    /// If the thread spins: the cells that it has read, with their versions or values. One of them
+    /// has to change before the thread continues.
     pub waits_for: Vec<(u32, i64)>,
 }
 
@@ -43,7 +44,7 @@ const MOST_VISITS: usize = 16;
 const MOST_STACK: usize = 1 << 14;
 
 impl Spin {
-    /// Copies the state of another one.
+    /// Copies the state of `other`. Visits with equal stamps are equal, and not copied.
     pub fn become_like(&mut self, other: &Self) {
         let Self {
             visits,

@@ -1,5 +1,5 @@
-//! Describes what the program does: labels of steps, places in the source, values, and what threads
-//! wait for, for records.
+//! Describes an execution for records: the labels of its steps, places in the source, values, and
+//! the conditions that threads wait for.
 
 use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
 use mazurka_core::{
@@ -101,7 +101,7 @@ fn label(pending: &Pending) -> String {
     }
 }
 
-/// The length from which a name is written without the arguments of templates.
+/// Names of at least this many bytes are written without the arguments of templates.
 const LONG_NAME: usize = 32;
 
 /// Returns a name for a label: if it is long, `State<Invoker<int> >::run` is `State<…>::run`.
@@ -125,7 +125,7 @@ fn without_arguments(name: &str) -> String {
 fn function_of(pc: usize) -> String {
     let world = world();
     let symbol = world.image.symbols.symbol(world.address_of(pc));
-    // These functions are not the program's.
+    // These functions belong to the shim.
     let ours = |name: &str| matches!(name, "mazurka_program_ends" | "mazurka_thread_ends");
     let symbol = symbol.filter(|symbol| !ours(&symbol.name));
     symbol.map_or(String::new(), |symbol| symbol.shown())
@@ -138,7 +138,7 @@ pub(crate) fn lock_change(access: &Access) -> Option<LockChange> {
         AccessKind::Release => false,
         AccessKind::Read | AccessKind::Write => return None,
     };
-    // Cells at such addresses, like tokens, are not locks of the program.
+    // Cells at greater addresses, such as tokens, are not locks of the program.
     let address = world().cells[access.first as usize].address;
     (address < usize::MAX / 2).then(|| LockChange {
         name: world().name_of(address),

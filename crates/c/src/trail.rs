@@ -1,10 +1,11 @@
 //! Stores the schedule of the current execution in memory that another process can read: if a
-//! signal ends this process, the other one reports the last schedule.
+//! signal ends this process, the other process reports the last schedule.
 //!
-//! The memory consists of words of eight bytes. First come the number of threads and the number of
-//! steps; then one word for each thread, with its parent and its index among the children of its
-//! parent; then two words for each step, with its thread, the number of its outcomes, and the first
-//! outcome.
+//! The memory consists of words of eight bytes:
+//!
+//! - the number of threads and the number of steps;
+//! - one word for each thread: its parent, and its index among the children of its parent;
+//! - two words for each step: its thread, the number of its outcomes, and the first outcome.
 
 use mazurka_core::{ProcessId, ProcessTable, Schedule, ScheduledStep};
 
@@ -25,7 +26,7 @@ impl Default for Trail {
 }
 
 impl Trail {
-    /// Maps a file of this size.
+    /// Maps an open file, which must have at least [`SIZE`] bytes.
     pub fn of_file(file: libc::c_int) -> Option<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: this is a new mapping, and the file is not shorter.
@@ -60,7 +61,8 @@ impl Trail {
         }
     }
 
-    /// Stores the next step, which follows `before` steps, with its thread.
+    /// Stores the step after the first `before` steps, with its thread and its first outcome. Steps
+    /// beyond the maximum are not stored.
     #[inline]
     pub fn step(self, before: usize, thread: ProcessId, outcomes: &[i64]) {
         if self.0.is_null() || before >= STEPS {

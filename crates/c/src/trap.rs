@@ -26,18 +26,19 @@ pub(crate) enum Trap {
     OutOfTime,
 }
 
-/// A cell that only the one real thread that runs programs uses, and the handlers that interrupt
-/// this thread.
+/// A cell that is used only by the real thread that runs programs, and by the handlers that
+/// interrupt this thread.
 struct RunnerCell<T>(Cell<T>);
 
-// SAFETY: programs run on one thread (`world.rs`). Handlers of other threads find no coroutine on
-// their stack, and change nothing (`end`).
+// SAFETY: programs run on one thread (`world.rs`). A handler that interrupts another thread does
+// not find the coroutine on that thread's stack, and changes nothing (`end`).
 unsafe impl<T> Sync for RunnerCell<T> {}
 
 static RUNNING: RunnerCell<Option<CoroutineTrapHandler<()>>> = RunnerCell(Cell::new(None));
 static TRAPPED: RunnerCell<Option<Trap>> = RunnerCell(Cell::new(None));
 
-/// Number of times that a coroutine was resumed, for the timer.
+/// Number of times that a coroutine was resumed. If it does not change between two ticks of the
+/// timer, no step was made.
 static BEATS: AtomicU64 = AtomicU64::new(0);
 /// The value of `BEATS` at the last tick of the timer, and the number of ticks since that value
 /// last changed.
@@ -101,7 +102,8 @@ pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
     BEATS.store(beats + 1, Ordering::Relaxed);
 }
 
-/// Records that the coroutine has returned. Returns the reason if it was ended.
+/// Records that the coroutine has returned or was suspended. Returns the reason if a handler has
+/// ended it.
 #[inline]
 pub(crate) fn leave() -> Option<Trap> {
     RUNNING.0.set(None);
@@ -154,7 +156,7 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
         let address = (*info).si_addr() as usize;
         let pc = pc_of(context);
         if let Some(coroutine) = RUNNING.0.get() {
-            // The guard page is a part of the stack.
+            // The bounds of the stack include the guard page.
             let why = if coroutine.stack_ptr_in_bounds(address) && signal == libc::SIGSEGV {
                 Trap::Overflow { pc }
             } else {
@@ -203,9 +205,9 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
 /// Makes the coroutine return when the handler returns. Returns false if the handler has not
 /// interrupted the coroutine.
 unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
-    // SAFETY: this is the context of a handler. The handler has interrupted the coroutine if its
-    // stack was in use, and the registers are set as corosensei requires. The coroutine leaves only
-    // memory of the program, which the next execution resets.
+    // SAFETY: this is the context of a handler. The handler has interrupted the coroutine if the
+    // stack pointer is on the coroutine's stack, and the registers are set as corosensei requires.
+    // The coroutine leaves only memory of the program, which the next execution resets.
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
         let Some(coroutine) = RUNNING.0.get() else {

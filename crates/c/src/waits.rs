@@ -1,5 +1,5 @@
-//! Read-write locks, semaphores, barriers and `once`. Their operations wait by guarded steps, which
-//! are possible only in some states.
+//! Read-write locks, semaphores, barriers and `once`. An operation that waits is a guarded step,
+//! which is possible only in some states.
 
 use mazurka_core::{Access, AccessKind, MishapKind};
 
@@ -11,6 +11,8 @@ use crate::world::{Pending, WaitCondition, world};
 /// The release order, in the numbers of the compiler.
 const RELEASE: i32 = 3;
 
+/// Acquires a read-write lock as a reader. If a writer holds the lock, waits, or with `tries`
+/// returns `EBUSY`.
 pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let pending = Pending::new("rdlock", object, pc).on(AccessKind::Write, cell);
@@ -30,6 +32,8 @@ pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
     0
 }
 
+/// Acquires a read-write lock as a writer. If the lock is held, waits, or with `tries` returns
+/// `EBUSY`.
 pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::ReadWrite, pc);
     let pending = Pending::new("wrlock", object, pc).on(AccessKind::Write, cell);
@@ -94,6 +98,8 @@ fn count(object: usize) -> &'static mut u32 {
     unsafe { &mut *(object as *mut u32) }
 }
 
+/// Decrements the count of a semaphore. If the count is 0, waits, or without `waits` returns
+/// `otherwise`.
 pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::Semaphore, pc);
     // Reads the count here, so that a wrong address is a fault of this thread and not of the
@@ -137,6 +143,8 @@ pub(crate) fn sem_value(object: usize, pc: usize) -> i64 {
     (*count(object)).into()
 }
 
+/// Waits at a barrier until `parties` threads have arrived. Returns 1 in the last of these threads
+/// and 0 in the others.
 pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::Barrier, pc);
     announce(Pending::new("barrier_wait", object, pc).on(AccessKind::Write, cell));
@@ -159,9 +167,9 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
     0
 }
 
-/// Waits until no other thread runs the function. Returns 1 if the current thread must run it, and
-/// 0 if it has returned already. The first byte of the object, which C++ code reads, says whether
-/// it has.
+/// Waits until no other thread runs the function of `once`. Returns 1 if the current thread must
+/// run the function, and 0 if the function has returned already. The first byte of the object,
+/// which C++ code reads, says whether the function has returned.
 pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
     let cell = arrives(object, ObjectKind::Flag, pc);
     let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
@@ -179,6 +187,8 @@ pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
     1
 }
 
+/// Ends the run of the function of `once` in the current thread. `done` is false if an exception
+/// has left the function, so that another thread may run it.
 pub(crate) fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
     let cell = world().object(object);
     // C++ code reads the first byte of the flag itself, before it calls the runtime, so the step

@@ -43,11 +43,11 @@ pub(crate) enum Request {
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
 /// A coroutine. It is never dropped: the stack belongs to C code, which has no destructors that
-/// must run. Frames of the runtime on it must not own anything, because they may be resumed never,
-/// or more than once.
+/// must run. Frames of the runtime on this stack must not own anything, because a suspended
+/// coroutine may be resumed several times from the same state, or never.
 pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
-/// What a waiting thread waits for.
+/// The condition that a thread waits for before it makes its announced step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitCondition {
     /// The thread does not wait.
@@ -135,12 +135,15 @@ pub(crate) struct Thread {
     pub children: u32,
     pub detached: bool,
     pub joined: bool,
-    /// The thread that has joined or detached it, if one has.
+    /// The thread that has joined or detached this one.
     pub claimed: Option<ProcessId>,
     /// Whether it has ended the process, so that joins of it wait forever.
     pub exits: bool,
+    /// The cell of its token, which a notification gives to the thread.
     pub token_cell: u32,
+    /// Whether the thread is enlisted for a notification and has no token yet.
     pub awaiting: bool,
+    /// Whether the thread has its token.
     pub token: bool,
     pub errno: i32,
     pub tls: Vec<u8>,
@@ -177,12 +180,12 @@ pub(crate) struct Thread {
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
     pub epoch: u64,
-    /// The thread that holds it as a lock, and the address of the acquisition.
+    /// The thread that holds it as a lock, and the address of the code that acquired it.
     pub holder: Option<(ProcessId, usize)>,
     /// Number of acquisitions by the holder, if the lock is recursive.
     pub depth: u32,
     pub readers: Vec<ProcessId>,
-    /// Threads that wait to be notified.
+    /// Threads that wait for a notification or at a barrier.
     pub waiters: Vec<ProcessId>,
     /// Number of changes of its content.
     pub version: u32,
@@ -202,7 +205,9 @@ pub(crate) struct Cell {
 /// The effects of the current step so far.
 #[derive(Default)]
 pub(crate) struct Effects {
+    /// The prescribed outcomes of the step's choices.
     pub wanted: Vec<i64>,
+    /// The choices that the step has made.
     pub outcomes: Vec<Outcome>,
     pub touched: Claims,
     /// Whether the step failed to take the lock that it tried to take.
@@ -298,12 +303,12 @@ pub(crate) struct World {
     pub searching: bool,
     /// Whether `main` has returned or `exit` was called.
     pub exited: bool,
-    /// The content of the observed variables at that time; empty before.
+    /// The content of the observed variables when `exited` became true.
     pub left: Vec<u8>,
     /// If variables are observed: the cell that the end of the process writes and all other steps
     /// read.
     pub end_cell: Option<u32>,
-    /// Whether the process has ended and all its threads that are left wait.
+    /// Whether the process has ended and no thread can make a step.
     pub finished: bool,
     /// Whether an execution of this search has met accesses whose order no steps determine, so that
     /// not all their orders are explored.
@@ -311,7 +316,7 @@ pub(crate) struct World {
     /// If the program has atomic sections of SV-COMP: the cell that these sections write and all
     /// other steps read.
     pub sections: Option<u32>,
-    /// Whether the current step is in such a section.
+    /// Whether the current step is in an atomic section.
     pub in_section: bool,
     /// How many threads have been started.
     pub started: u32,
@@ -331,7 +336,8 @@ pub(crate) struct World {
     pub initial_at_exit: Vec<(usize, usize)>,
     /// Whether functions may run at the end of the program.
     pub has_ends: bool,
-    /// Whether these functions may run in the last thread, because `main` may call `pthread_exit`.
+    /// Whether the functions at the end of the program may run in the last thread, because `main`
+    /// may call `pthread_exit`.
     pub last_thread_ends: bool,
     /// The addresses of the code of the C++ library that allocates exceptions.
     pub exceptions: std::ops::Range<usize>,
@@ -508,7 +514,8 @@ impl World {
             .map_or(8, |&(size, _)| size.min(8))
     }
 
-    /// Returns a cell in its state of this execution.
+    /// Returns the state of a cell in this execution. Resets a state that an earlier execution has
+    /// left.
     #[inline]
     pub fn cell(&mut self, cell: u32) -> &mut Cell {
         let (epoch, number) = (self.epoch, cell);
@@ -551,7 +558,7 @@ impl World {
         value
     }
 
-    /// Returns a thread, for changes.
+    /// Returns a thread that the caller is going to change, with a new stamp.
     #[inline]
     pub fn thread(&mut self, at: usize) -> &mut Thread {
         self.stamps += 1;
@@ -578,7 +585,7 @@ impl World {
         self.me().spin.progress();
     }
 
-    /// Returns the index of a failure in `failures`.
+    /// Returns the index of a failure in `failures`. Inserts the failure if it is new.
     pub fn site_of(&mut self, failure: Failure) -> usize {
         let known = self.failures.iter().position(|known| known.is(&failure));
         match known {

@@ -77,12 +77,12 @@ impl Default for Config {
     }
 }
 
-/// Where a failing schedule is saved. It is always printed, whatever this says.
+/// Where shuttle saves a failing schedule. Here the value is ignored: the schedule is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailurePersistence {
     /// Nowhere.
     None,
-    /// It is printed.
+    /// Prints the schedule.
     Print,
     /// To a file.
     File(Option<PathBuf>),
@@ -206,7 +206,7 @@ where
     check_random(f, 1);
 }
 
-/// Explores every really different execution of a closure, up to a number of them.
+/// Explores every really different execution of a closure, up to `max_iterations` executions.
 #[track_caller]
 pub fn check_dfs<F>(f: F, max_iterations: Option<usize>)
 where

@@ -25,7 +25,7 @@ pub async fn yield_now() {
 enum Outcome<T> {
     Value(T),
     Cancelled,
-    /// The panic payload is in its thread.
+    /// The task has panicked. Joining its thread returns the payload of the panic.
     Panicked,
 }
 

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 
 use mazurka_rt::{choose, facade};
 
-/// Limit on the values of a number that are explored.
+/// Maximum number of possible values of a random number whose values are explored.
 const MAX_EXPLORED: u64 = 256;
 
 /// Chooses a number below `end`; 0 means 2⁶⁴.
@@ -103,7 +103,7 @@ impl rand_core::RngCore for rngs::ThreadRng {
 
 /// Values that can be drawn.
 pub trait Random: Sized {
-    /// Draws one.
+    /// Draws a value.
     fn random<R: RngCore + ?Sized>(rng: &mut R) -> Self;
 }
 

@@ -8,10 +8,10 @@ pub enum Plan {
     Everything(Option<usize>),
     /// The seed, if one was given, and the number of random executions.
     Random(Option<u64>, usize),
-    /// The same, for random executions that are weighted by the remaining steps of threads.
+    /// As `Random`, but the draws are weighted by the remaining steps of threads.
     Urw(Option<u64>, usize),
-    /// The seed, if one was given, the depth of the bugs, and the number of executions with random
-    /// priorities.
+    /// The seed, if one was given, the depth (the number of ordering constraints that a bug needs),
+    /// and the number of executions with random priorities.
     Priorities(Option<u64>, usize, usize),
     /// One schedule.
     Replay(String),

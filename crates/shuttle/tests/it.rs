@@ -33,7 +33,7 @@ fn message(run: impl FnOnce()) -> String {
     *payload.downcast::<String>().expect("a text")
 }
 
-/// Returns all values that a function passes on, in any execution.
+/// Returns all values that `run` passes to its argument, in any execution.
 fn seen(run: impl Fn(&mut dyn FnMut(usize)) + Send + Sync + 'static) -> BTreeSet<usize> {
     let all = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let into = all.clone();

@@ -14,14 +14,14 @@
 //!   write before the program makes it, so its value is known only after the write. Then the
 //!   runtime undoes the write, announces it, and redoes it when the engine has answered. So a
 //!   thread that races with the write does not see the value too early.
-//! - *Before the first thread is started* nothing is an event: the content of memory at that time
-//!   is the initial value of the locations. If the program chooses inputs at that time, its
+//! - *Until `main` starts a thread*, nothing is an event: the content of memory at that time gives
+//!   the initial values of the locations. If the program chooses inputs before that time, its
 //!   accesses are events from the start (`eager`).
-//! - *Loops that spin.* A thread that returns to a read with the same stack and registers would do
-//!   the same again if it read the same values again. So in the next round some read must return
+//! - *Loops that spin.* A thread that returns to a read with the same stack and registers would
+//!   repeat the round if it read the same values again. So in the next round some read must return
 //!   another value. The engine chooses which read is the first to differ. This read becomes an
-//!   *await*, a read that waits for another value. An execution in which an earlier read differs is
-//!   left to another choice.
+//!   *await*, a read that waits for another value. Executions in which an earlier read differs are
+//!   explored under another choice.
 //!
 //! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program for the
 //! engine.
@@ -53,8 +53,8 @@ pub(crate) struct Weak {
     pub on: bool,
     /// The accesses to each granule of eight bytes, by thread.
     touched: FxHashMap<usize, Vec<Touch>>,
-    /// The addresses at which an access begins or ends. The bytes between two neighbouring ones are
-    /// a *place*.
+    /// The addresses at which an access begins or ends. The bytes between two neighbouring
+    /// addresses are a *place*.
     cuts: BTreeSet<usize>,
     /// The size and the cell of each place, by its address.
     places: FxHashMap<usize, (usize, u32)>,
@@ -93,7 +93,7 @@ pub(crate) struct WeakThreadState {
     pub(super) rule: Rule,
     /// The answer of the engine.
     pub(super) answer: Value,
-    /// Plain writes that the program has made and the engine has not answered.
+    /// Plain writes that the program has made and that are not announced to the engine yet.
     written: Vec<Written>,
     /// The places of the current plain access: the cell, and the address and size.
     parts: Vec<(u32, (usize, usize))>,
@@ -136,8 +136,8 @@ struct Written {
 }
 
 impl Written {
-    /// Exchanges the value in memory with the other one. A write that ended in a fault has changed
-    /// nothing, and its memory may not be writable.
+    /// Exchanges the value in memory with the other value. Equal values are not written: after a
+    /// write that ended in a fault, the memory may not be writable.
     fn swap(&mut self) {
         let (address, size) = self.place;
         let there = bits_at(address, size);
@@ -162,14 +162,15 @@ pub(super) struct Round {
     pub open: bool,
 }
 
-/// What an announced update or await does, as a function of the value that it reads.
+/// The effect of an announced update or await, as a function of the value that it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Rule {
     #[default]
     Nothing,
     /// A load in a loop that spins: waits for another value than this one.
     Differs(Value),
-    /// An update of an atomic variable, which may wait for another value.
+    /// An update of an atomic variable. It waits if it reads the value `stale` and would not change
+    /// it.
     Update {
         number: u32,
         operand: i64,
@@ -261,8 +262,8 @@ fn put_bits(address: usize, size: usize, bits: i64) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, size) };
 }
 
-/// Returns what the shim passes in the table: the operand, the expected value and the failure
-/// order.
+/// Returns the values that the shim passes in the table: the operand, the expected value and the
+/// failure order.
 fn operands() -> (i64, i64, i32) {
     // SAFETY: the table is mapped (`load`).
     let [operand, expected, failure] = unsafe { *(OPERAND_ENTRIES as *const [i64; 3]) };
@@ -309,14 +310,14 @@ pub(crate) fn take_back() {
 }
 
 impl World {
-    /// Whether accesses are events. They are if a second thread has been started, or if the program
-    /// chooses inputs before that (`eager`).
+    /// Whether accesses are events: a second thread has been started, or the program chooses inputs
+    /// before that (`eager`).
     pub(super) fn counts(&self) -> bool {
         self.started > 1 || self.learned.eager
     }
 
-    /// Records an access to memory. If the accesses to a place become events by it, restarts the
-    /// search.
+    /// Records an access to memory. If this access turns accesses to a place into events, restarts
+    /// the search.
     fn touch(&mut self, (address, size): (usize, usize), writes: bool, atomic: bool) {
         let (mut at, end) = (address, address.saturating_add(size));
         while at < end {
@@ -622,9 +623,9 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
         // before the write.
         if !writes || on_heap {
             let value = announce_access(pending, Action::Read { loc, order }, Rule::Nothing);
-            // Only at a place that is also accessed atomically can memory hold another value than
-            // the engine's answer. At all other places it holds that value already, even if code
-            // that is not instrumented has written it.
+            // Memory can differ from the engine's answer only at a place that is also accessed
+            // atomically. At all other places memory has that value already, even if code that is
+            // not instrumented has written it.
             if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }

@@ -3,10 +3,11 @@
 //! Each object has a location of its own, and its operations are accesses to this location with the
 //! memory orders that its specification promises. A mutex is a lock of the engine
 //! (`mazurka-memory`). The location of a semaphore, a read-write lock, a barrier or a `once` holds
-//! a number. Their operations are updates of this number, which wait where the operation waits. A
-//! condition variable has a list of waiting threads in the runtime's memory; updates of its
-//! location order the operations on the list, as in `mazurka-rt` (weak/wait.rs). To wait, a thread
-//! awaits a token, which the waking thread writes; each wait has a token of its own.
+//! a number. An operation on such an object is an update of this number, which waits if the
+//! operation has to wait. A condition variable has a list of waiting threads in the runtime's
+//! memory; updates of its location order the operations on the list, as in `mazurka-rt`
+//! (weak/wait.rs). To wait, a thread awaits a token, which the waking thread writes; each wait has
+//! a token of its own.
 
 use mazurka_core::{AccessKind, MishapKind};
 use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
@@ -22,8 +23,8 @@ use crate::{SearchStop, access};
 /// The change of an object's number by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectUpdate {
-    /// Replaces the first value by the second. If the number is another one, waits (`true`) or does
-    /// nothing (`false`).
+    /// Changes the first number to the second. If the object has another number, waits (`true`) or
+    /// does nothing (`false`).
     FromTo(Value, Value, bool),
     /// Subtracts 1. If the number is 0, waits (`true`) or does nothing (`false`).
     Down(bool),
@@ -38,7 +39,7 @@ pub(crate) enum ObjectUpdate {
     AtLeast(Value),
     /// Sets the number.
     To(Value),
-    /// Changes 0 to 1; waits while the number is 1.
+    /// Changes 0 (not started) to 1 (running); waits while the number is 1, and keeps 2 (done).
     Once,
     /// Adds 1 for a *turn*, an operation on a list in the runtime's memory. Waits while another
     /// thread holds its turn.
@@ -112,7 +113,7 @@ pub(crate) fn never_ends(pc: usize) {
     announce_access(pending, action, Rule::Object(ObjectUpdate::NotZero));
 }
 
-/// Answers a request of a thread; `None` if a memory model makes no difference for it.
+/// Answers a request of a thread; `None` if a memory model makes no difference for this request.
 pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
     flush();
     let object = one as usize;
@@ -349,7 +350,7 @@ fn broadcast(object: usize, pc: usize) -> i64 {
     0
 }
 
-/// Sorts the waiting threads by their names. Returns their number.
+/// Sorts the threads that wait for a condition variable by their names. Returns their number.
 fn in_order(cell: u32) -> usize {
     let world = world();
     let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
@@ -525,7 +526,7 @@ pub(crate) fn join_or_detach(thread: mazurka_core::ProcessId, verb: &str, pc: us
     }
 }
 
-/// Records the start or the end of an object's lifetime.
+/// Records the start or the end of an object's lifetime, which sets the object's number to `value`.
 pub(crate) fn writes(cell: u32, kind: ObjectKind, value: Value, pc: usize) {
     let counted = matches!(kind, ObjectKind::Semaphore | ObjectKind::Barrier);
     if !counted && !world().counts() {
@@ -549,7 +550,7 @@ pub(crate) fn writes(cell: u32, kind: ObjectKind, value: Value, pc: usize) {
 pub(crate) fn spawn(routine: Routine, detached: bool, pc: usize) {
     flush();
     progress();
-    // `WeakProgram` knows the number of the new thread.
+    // A placeholder: `WeakProgram::pending` replaces it by the number of the new thread.
     let child = thread(world().current);
     let pending = Pending::new("start a thread", 0, pc);
     announce_access(pending, Action::Spawn { child }, Rule::Nothing);

@@ -31,7 +31,8 @@ impl WeakProgram {
         })
     }
 
-    /// Restarts on the next use, with the knowledge of the previous search.
+    /// Prepares a new search, with the facts that the previous search has learned. The next use
+    /// starts the program again.
     pub fn start_again(&mut self) {
         let world = world();
         if matches!(

@@ -8,8 +8,8 @@ const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdl
     static pthread_t a, b;\n\
     #define START(t, f) pthread_create(&t, 0, f, 0)\n#line 1\n";
 
-/// Returns what a search of interleavings finds, and unless variables are observed also what a
-/// search under rc11 finds.
+/// Returns the findings of a search of interleavings and, unless variables are observed, of a
+/// search under rc11.
 fn observed(body: &str, observed: &str) -> Vec<Findings> {
     let source = format!("{HEAD}{body}");
     let compiled = Compiled::new("t.c", &source, &ExploreOptions::default());
@@ -70,18 +70,18 @@ fn what_is_printed_after_the_end_is_lost() {
     }
     let thread = "void *f(void *p) { printf(\"x\"); printf(\"y\"); return p; }\n";
     let cut = format!("{thread}int main(void) {{ START(a, f); pthread_detach(a); return 0; }}");
-    // Nothing, x or xy.
+    // The output is empty, x or xy.
     results(&cut, "code,output", 3);
     results(&cut, "code", 1);
     let also = format!("{thread}int main(void) {{ START(a, f); puts(\"m\"); return 0; }}");
-    // m at one of three places, and the remaining letters of xy.
+    // m is printed before, between or after x and y; then some of the remaining letters follow.
     results(&also, "output", 3 + 2 + 1);
     let waits = format!("{thread}int main(void) {{ START(a, f); pthread_join(a, 0); return 0; }}");
     results(&waits, "code,output", 1);
     let last = "atomic_int n; void *f(void *p) { puts(\"t\"); return p; }\n\
                 void bye(void) { puts(\"bye\"); }\n\
                 int main(void) { atexit(bye); START(a, f); return 0; }";
-    // The thread prints before, after, or too late.
+    // The thread prints before `bye`, after it, or after the end of the process.
     results(last, "code,output", 3);
 }
 
@@ -92,7 +92,7 @@ fn variables_are_observed_at_the_end() {
     }
     let body = "int x; atomic_int y; void *f(void *p) { y = 1; x = 1; y = 2; x = 2; return p; }\n\
                 int main(void) { START(a, f); return 0; }";
-    // Nothing, the first two, or all.
+    // The process ends after no assignment, after the first two, or after all of them.
     results(body, "x,y", 3);
     results(body, "code", 1);
     let joined = body.replace("return 0", "pthread_join(a, 0); return 0");
@@ -122,7 +122,7 @@ fn no_join_of_main_ends_when_it_returns() {
     }
 }
 
-/// A failure that a thread can show while the process ends, it can also show before the end.
+/// If a thread can fail while the process ends, it can also fail before the end.
 #[test]
 fn failures_are_found_in_threads_that_are_cut_off() {
     if !has_compiler() {

@@ -11,7 +11,7 @@ fn found(body: &str) -> Findings {
     explore("t.c", &format!("{HEAD}{body}"), ExploreOptions::default())
 }
 
-/// Returns a program of two threads with these bodies after some declarations. `main` ends with
+/// Explores a program of two threads with these bodies. `main` joins the threads and then runs
 /// `end`.
 fn two(declarations: &str, one: &str, two: &str, end: &str) -> Findings {
     found(&format!(

@@ -1,5 +1,5 @@
-//! Regression tests: programs for which earlier versions gave a wrong verdict, which they rejected,
-//! or whose exploration did not end.
+//! Regression tests: programs that earlier versions rejected, explored without an end, or gave a
+//! wrong verdict for.
 
 use crate::support::{Compiled, ExploreOptions, Findings, explore, has_compiler};
 
@@ -209,7 +209,7 @@ fn a_semaphore_that_waits_for_what_it_read_first() {
 }
 
 /// Several C++ tests in one program, because compiling the headers dominates the cost of a test.
-/// `main` runs the function that a definition selects.
+/// `main` runs the function that the value of `__VERIFIER_nondet_int` selects.
 const SEVERAL: &str = r#"
 #include <atomic>
 #include <cassert>
@@ -298,9 +298,9 @@ int main() {
 }
 "#;
 
-/// Earlier versions reported a data race for reading an initialised static after a load of its
-/// guard. An exception that left `call_once` left it locked. Destructors of static and thread-local
-/// objects did not run. And `std::promise` and `std::latch`, which wait by futexes, were refused.
+/// Defects of earlier versions: reading an initialised static after a load of its guard was a data
+/// race; `call_once` stayed locked after an exception; destructors of static and thread-local
+/// objects did not run; and `std::promise` and `std::latch`, which wait by futexes, were refused.
 #[test]
 fn the_library_of_cxx() {
     if !has_compiler() {

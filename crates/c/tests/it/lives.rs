@@ -1,5 +1,6 @@
-//! Objects of the thread library that end too early, are used twice or are initialised again; and
-//! waits with a time limit. Each program is explored as interleavings and under rc11.
+//! Objects of the thread library that end before their last use or are initialised again, threads
+//! that are joined twice, and waits with a time limit. Each program is explored as interleavings
+//! and under rc11.
 
 use crate::support::{Compiled, ExploreOptions, Findings, has_compiler};
 
@@ -9,7 +10,7 @@ const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stda
     #define START pthread_t a; pthread_create(&a, 0, t, 0);\n\
     #define END pthread_join(a, 0);\n#line 1\n";
 
-/// What interleavings and rc11 have shown.
+/// Returns the findings of the searches of interleavings and under rc11.
 fn both(body: &str) -> [Findings; 2] {
     let source = format!("{HEAD}{body}");
     let compiled = Compiled::new("t.c", &source, &ExploreOptions::default());
@@ -124,7 +125,8 @@ fn objects_must_not_be_freed_before_their_last_use() {
         &done("pthread_mutex_unlock(&w->m); pthread_cond_signal(&w->c);"),
         "uses a condition variable in a block of ",
     );
-    // The last thread to count down frees it. The mutex orders this.
+    // The thread that counts down to 0 frees the object. The mutex in the object orders this after
+    // the other thread's uses.
     let last = "pthread_mutex_lock(&m->l); int last = --m->n == 0; pthread_mutex_unlock(&m->l);\n\
                 if (last) { pthread_mutex_destroy(&m->l); free(m); }";
     right(&format!(
@@ -437,7 +439,7 @@ fn failures_have_the_steps_of_others_in_their_schedules() {
     };
     let gone = barrier("pthread_barrier_wait(w)", "pthread_barrier_destroy(w)");
     wrong(&gone, "uses a barrier that was destroyed");
-    // The other way round.
+    // The other order: `main` waits for `z`, so the thread can use the barrier before its end.
     let other = gone.replace("START x = 1;", "START while (!z);");
     let other = other
         .replace("x, y;", "x, y, z;")

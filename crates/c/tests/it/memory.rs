@@ -1,5 +1,6 @@
-//! C programs under memory models: their numbers of executions, compared with published ones and
-//! with those of the same programs in other tests, and the errors that only weak orders allow.
+//! C programs under memory models: the errors that only weak orders allow, and numbers of
+//! executions. These are compared with published numbers, and with the numbers of the same programs
+//! in other tests.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -83,7 +84,7 @@ const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <asse
     #define L(x, o) atomic_load_explicit(&x, o)\n#define S(x, v, o) atomic_store_explicit(&x, v, o)\n\
     #define A(x, v, o) atomic_fetch_add_explicit(&x, v, o)\n#define FENCE(o) atomic_thread_fence(o)\n#line 1\n";
 
-/// Threads with these bodies after some declarations.
+/// Returns a program whose threads have these bodies. `main` joins the threads and then runs `end`.
 fn program(declarations: &str, threads: &[&str], end: &str) -> String {
     let mut text = format!("{HEAD}{declarations}\n");
     let mut main = String::new();
@@ -329,7 +330,7 @@ fn ainc(threads: usize) -> (u64, u64) {
     counts(&vec!["A(x, 1, rlx);"; threads])
 }
 
-/// The threads of `i += j` beside `j += i`.
+/// Returns the bodies of two threads: one repeats `x += y`, the other `y += x`.
 fn additions(rounds: usize) -> [String; 2] {
     let one = "S(x, L(x, acq) + L(y, acq), rel);".repeat(rounds);
     [one, "S(y, L(y, acq) + L(x, acq), rel);".repeat(rounds)]
@@ -353,8 +354,8 @@ fn lockinc(threads: usize) -> (u64, u64) {
     counts_with(declared, &vec![body; threads])
 }
 
-/// Returns a program of `peers/c`, with acquire loads and release stores where it leaves its orders
-/// open.
+/// Returns the numbers of executions of a program of `peers/c` under rc11 and under sc. Where the
+/// program leaves its memory orders open, loads acquire and stores release.
 fn peer(name: &str, threads: usize) -> (u64, u64) {
     let path = format!("{}/../../peers/c/{name}.c", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).expect("a program of peers/c");
@@ -372,7 +373,7 @@ fn both(figure: u64) -> (u64, u64) {
     (figure, figure)
 }
 
-/// Larger programs of the same list.
+/// Larger programs whose counts are published or follow in closed form.
 #[test]
 fn programs_have_their_executions() {
     if !has_compiler() {
@@ -412,7 +413,7 @@ fn programs_have_their_executions() {
     }
 }
 
-/// The largest programs of the list.
+/// The largest programs whose counts are published or follow in closed form.
 #[test]
 #[ignore = "long: minutes"]
 fn long_figures() {
@@ -479,14 +480,14 @@ fn races_and_stale_values_are_found() {
         "",
     );
     assert!(copied.says("data race on c"), "{copied:?}");
-    // The last of two relaxed stores, read by plain code; and an atomic that plain code has
-    // initialised.
+    // Plain code reads the last of two relaxed stores.
     let mixed = weak(
         "atomic_int x; int y; void *memcpy(void *, const void *, unsigned long);",
         &["S(x, 1, rlx);", "S(x, 2, rlx);"],
         "memcpy(&y, (void *)&x, 4); assert(y == L(x, rlx) && y != 0);",
     );
     assert!(mixed.is_right() && mixed.executions == 2, "{mixed:?}");
+    // A thread initialises a block with an atomic in it, and then publishes the block.
     let made = weak(
         "struct s { int n; atomic_int x; } *p; atomic_int ready; struct s *_Atomic q;",
         &[

@@ -1,10 +1,10 @@
 //! Random programs with orders of C11, fences, a lock and plain variables: which accesses race?
 //!
 //! random.rs has other generators, and an oracle of another kind. The oracle here runs all
-//! interleavings one by one. It builds the graph of happens-before by definition, and searches in
-//! it which accesses race. A thread that meets a race ends there, as it does in the tool. Programs
-//! without a race must have the same results. Accesses that race in interleavings must also race
-//! under rc11. CI runs a slice; `random.rs` says how to run more.
+//! interleavings one by one. It builds the graph of happens-before by definition, and finds the
+//! accesses that race in it. A thread ends at its first race, as it does in the tool. For programs
+//! without a race, the oracle and the tool must have the same results. Accesses that race in
+//! interleavings must also race under rc11. CI runs a slice; `random.rs` says how to run more.
 
 use std::collections::BTreeSet;
 
@@ -44,10 +44,10 @@ impl Order {
 /// A statement. `v` is the value that the thread has read last.
 #[derive(Clone, Copy, Debug)]
 enum Op {
-    /// Plain variables.
+    /// Accesses to plain variables.
     Read(usize),
     Write(usize, i64),
-    /// Atomic ones.
+    /// Accesses to atomic variables.
     Load(usize, Order),
     Store(usize, i64, Order),
     Add(usize, Order),
@@ -102,12 +102,13 @@ fn thread(random: &mut Random, length: usize) -> Vec<Line> {
     lines
 }
 
-/// The line of a statement.
+/// Returns the line number of a statement in the C program.
 fn line_of(thread: usize, at: usize) -> usize {
     100 * (thread + 1) + at
 }
 
-/// The plain variables are volatile, so that the compiler keeps all their accesses.
+/// Returns the C program. Its plain variables are volatile, so that the compiler keeps all accesses
+/// to them.
 fn text(threads: &Threads) -> String {
     let mut text = String::from(
         "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
@@ -179,7 +180,7 @@ struct State {
 }
 
 impl State {
-    /// Returns the events right before an event, by program order and synchronisation.
+    /// Returns the earlier events of an event's thread, and the events that synchronise with it.
     fn before(&self, event: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..event)
             .filter(|&at| self.events[at].thread == self.events[event].thread)
@@ -326,7 +327,7 @@ fn make(next: &mut State, number: usize, op: Op, line: usize, all: &mut Outcomes
     }
 }
 
-/// The two lines that a message names.
+/// Returns the two line numbers that a message names.
 fn lines(message: &str) -> Option<(usize, usize)> {
     let mut numbers = message.split("(t.c:").skip(1).filter_map(|rest| {
         let number = rest.split(')').next()?;

@@ -29,7 +29,8 @@ fn plain_variables_are_explored_like_atomics() {
         "for (int k = 0; k < 2; k++) j += i;",
         "assert(i < 8 && j < 8);",
     );
-    // The count of fib with N = 2; the last assertion reads no race.
+    // The number of executions of `fib` with N = 2. The assertion comes after the joins, so it adds
+    // none.
     assert_eq!(fib.executions, 19, "{fib:?}");
     assert!(fib.says("assertion"), "{fib:?}");
     let right = two(

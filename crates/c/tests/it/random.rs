@@ -1,4 +1,4 @@
-//! Random programs, compared with an interpreter that this file has for them.
+//! Random programs, compared with an interpreter in this file.
 //!
 //! There are three generators: atomics and updates; locks, semaphores, plain variables behind locks
 //! and loops that wait; and plain variables that race, some of whose accesses are atomic
@@ -132,7 +132,7 @@ fn locks(random: &mut Random) -> Vec<Op> {
     all
 }
 
-/// The program in C.
+/// Returns the C program.
 fn text(program: &Program) -> String {
     let plain = |at: usize| match program.kind {
         Kind::Atomics => false,
@@ -214,8 +214,8 @@ struct Outcomes {
     failures: BTreeSet<String>,
 }
 
-/// Makes the next step of a thread. Returns `None` if the thread has to wait. An attempt at a lock
-/// is two steps.
+/// Makes the next step of a thread. Returns `None` if the thread has to wait. A `TryLock` that
+/// succeeds takes two steps, which lock and unlock.
 fn step(program: &Program, state: &State, number: usize, all: &mut Outcomes) -> Option<State> {
     let mut next = state.clone();
     let (at, r, _) = state.threads[number];
@@ -295,7 +295,7 @@ fn outcomes(program: &Program) -> Outcomes {
         }
         if !moved && !halted {
             if threads.clone().all(ended) {
-                // What is printed.
+                // Final states differ only in the values that the program prints.
                 let mut last = state;
                 (last.semaphore, last.held) = (0, [0; 2]);
                 last.threads.iter_mut().for_each(|thread| thread.0 = 0);

@@ -17,7 +17,7 @@ pub struct Findings {
     pub blocked: u64,
     pub deadlocks: u64,
     pub discarded: u64,
-    /// Number of different results: exit codes, output, or what is observed.
+    /// Number of different results: exit codes and output, or observed values.
     pub finals: u64,
     /// The messages of failures, with the line.
     pub failures: Vec<String>,
@@ -34,7 +34,7 @@ impl Findings {
             && self.refused.is_none()
     }
 
-    /// Whether some failure says this.
+    /// Whether the message of some failure contains these words.
     pub fn says(&self, words: &str) -> bool {
         self.failures.iter().any(|failure| failure.contains(words))
     }
@@ -88,7 +88,7 @@ pub struct ExploreOptions<'a> {
     /// The memory model; `None` for interleavings.
     pub memory: Option<&'a str>,
     pub leaks: bool,
-    /// The names of what is observed, separated by commas.
+    /// The observed values (`code`, `output` or variables), separated by commas.
     pub observed: Option<&'a str>,
 }
 
@@ -107,7 +107,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The compiled shim, once for all tests.
+/// Returns the compiled shim, which all tests share.
 fn shim() -> &'static PathBuf {
     static SHIM: OnceLock<PathBuf> = OnceLock::new();
     SHIM.get_or_init(|| {
@@ -150,7 +150,7 @@ fn compile(name: &str, source: &str, how: &ExploreOptions<'_>, folder: &Path) ->
     object
 }
 
-/// Explores a program in a separate process. `name` is that of its file.
+/// Explores a program in a separate process. `name` is the name of its file.
 pub fn explore(name: &str, source: &str, how: ExploreOptions<'_>) -> Findings {
     Compiled::new(name, source, &how).explore(&how)
 }
@@ -170,7 +170,7 @@ impl Drop for Compiled {
 }
 
 impl Compiled {
-    /// Compiles a program. `name` is that of its file.
+    /// Compiles a program. `name` is the name of its file.
     pub fn new(name: &str, source: &str, how: &ExploreOptions<'_>) -> Self {
         let folder = folder();
         let object = compile(name, source, how, &folder);

@@ -1,5 +1,6 @@
-//! The programs of `corpus/c`. Their algorithms are those of well-known tasks, and each program
-//! states its expected result: `// case: FLAGS verified`, or `violated` and words of the failure.
+//! The programs of `corpus/c`, which implement the algorithms of well-known verification tasks.
+//! Each program states its expected results in lines `// case: FLAGS verified` or
+//! `// case: FLAGS violated WORDS`. WORDS are a part of the message of the failure, or `deadlock`.
 
 use std::fs;
 
