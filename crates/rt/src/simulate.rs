@@ -398,10 +398,9 @@ impl Stage {
 
     /// Ends the test if a thread waits for another one in a loop that never yields.
     fn fail_in_busy_loop(&self, process: ProcessId) {
-        let mut inner = self.world.inner.borrow_mut();
-        let weak = self.world.memory.is_some();
-        if let Some(times) = inner.repeats_too_often(process, weak)
-            && self.ends_busy_loops
+        let inner = self.world.inner.borrow();
+        if self.ends_busy_loops
+            && let Some(times) = inner.repeats_too_often(process)
         {
             let path = &inner.names.paths[process.index()];
             let pending = &inner.threads[process.index()].pending;

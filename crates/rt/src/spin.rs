@@ -149,26 +149,29 @@ impl Spin {
 }
 
 impl Inner {
-    /// Counts the operation that a thread has announced. Returns the number of times that it was
-    /// announced in a row, if that is too often. Under a memory model only reads count, because
-    /// there the changes of a cell are not known.
+    /// Counts the operation that the current thread has announced. Under a memory model only reads
+    /// count, because there the changes of a cell are not known.
     #[inline]
-    pub fn repeats_too_often(&mut self, process: ProcessId, weak: bool) -> Option<u32> {
-        let thread = &mut self.threads[process.index()];
-        let Some(access) = thread.pending.access.filter(|_| !self.probing) else {
-            thread.repetition.end();
-            return None;
+    pub fn count_repetition(&mut self, weak: bool) {
+        let thread = &mut self.threads[self.current.index()];
+        let last = &mut thread.repetition;
+        let Some(access) = thread.pending.access else {
+            return last.end();
         };
         let (place, cell) = (thread.pending.place, access.first);
         let changes = self.cells[cell as usize].changes[0];
-        let last = &mut thread.repetition;
         let same = { last.place }.is_some_and(|last| std::ptr::eq(last, place));
         let same = same && last.cell == cell && last.changes == changes;
         let counts = !weak || access.kind == AccessKind::Read;
         last.times = if same && counts { last.times + 1 } else { 0 };
         (last.place, last.cell, last.changes) = (Some(place), cell, changes);
-        let times = last.times;
-        if times < MOST_REPETITIONS {
+    }
+
+    /// Returns how often a thread has announced the same operation in a row, if that is too often.
+    #[inline]
+    pub fn repeats_too_often(&self, process: ProcessId) -> Option<u32> {
+        let times = self.threads[process.index()].repetition.times;
+        if times < MOST_REPETITIONS || self.probing {
             return None;
         }
         // Alone, a thread waits for none.

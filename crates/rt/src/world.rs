@@ -481,6 +481,7 @@ impl World {
         let thread = inner.me();
         thread.pending = pending;
         let (yielder, destroys) = (thread.yielder, thread.destroys);
+        inner.count_repetition(self.memory.is_some());
         if let Some(at) = destroys {
             drop(inner);
             self.destruction_matters(at);

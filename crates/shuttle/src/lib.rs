@@ -45,8 +45,9 @@
 //! - A panic of a task or thread is a failure if it is never joined; otherwise it
 //!   behaves as in std.
 //! - A failure is always printed: [`FailurePersistence`] changes nothing.
-//! - Missing, so that a use does not compile: schedulers of one's own, lists of shuttle's scheduling
-//!   points (`Schedule`) and their number (`context_switches`), vector clocks, labels and tags of
+//! - Missing, so that a use does not compile: schedulers of one's own, lists of shuttle's
+//!   scheduling points (`Schedule`) and their number (`context_switches`), vector clocks,
+//!   labels and tags of
 //!   tasks in `current`, numbers of tasks, `future::batch_semaphore`, atomics of 128 bits,
 //!   annotations, events of the crate `tracing`, metrics, and `replay_from_file`.
 
