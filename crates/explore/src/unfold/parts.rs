@@ -1,11 +1,11 @@
 //! Divides a net into parts, which workers build independently (`workers.rs`).
 //!
 //! A part is given by events that it requires, with their causes, and by events that it forbids
-//! (`region.rs` says what belongs to it and what counts in it). A part is divided by an event e that
-//! belongs to it and is not required: one half requires e, the other one forbids e. Each execution
-//! of the part either has the event e or lacks it, so it belongs to exactly one half. Each event of
-//! the part is part of some execution, so it is in at least one half. So all parts together have
-//! all events, failures and deadlocks of the net, whichever events divide it.
+//! (`region.rs` says what belongs to it and what counts in it). A part is divided by an event e
+//! that belongs to it and is not required: one half requires e, the other one forbids e. Each
+//! execution of the part either has the event e or lacks it, so it belongs to exactly one half.
+//! Each event of the part is part of some execution, so it is in at least one half. So all parts
+//! together have all events, failures and deadlocks of the net, whichever events divide it.
 //!
 //! *Which events.* Events that both halves have are built twice. So a net is first built by tests
 //! as far as a limit of steps allows. A sample of its events stands for all events: it shows how
@@ -25,6 +25,12 @@
 //! in parts: with N = 5, the replicated net of thesis-fib took 4.4 s of CPU in one piece and 1.9 s
 //! in 64 parts; the contextual net of thesis-szymanski 2.3 s and 0.6 s. The peak of memory is that of
 //! one part for each worker.
+//!
+//! *How even parts are.* The tests of the first attempt need not be spread evenly over the net, so
+//! some part may be much larger than its sample says: fib(7) and writers(9) then gain only a factor
+//! of 1.5 from a second worker (docs/unfold.md). Tried: the sample comes from 512 runs that choose
+//! each step uniformly. fib(7) gained 1.8 and writers(9) 1.6, but lastzero(17) only 1.4, pi(8) 1.1,
+//! and philosophers(7) took a fifth more CPU time.
 //!
 //! Not used, with figures of the same programs before parts:
 //! - Slices, as Heljanko, Khomenko and Koutny unfold Petri nets ("Parallelisation of the Petri Net
