@@ -23,8 +23,8 @@
 //! *Why smaller nets are faster.* Most of the time goes into events and conditions that are not in
 //! the cache. A part is small and stays there, so even one worker needs less than half of the time
 //! in parts: with N = 5, the replicated net of thesis-fib took 4.4 s of CPU in one piece and 1.9 s
-//! in 64 parts; the contextual net of thesis-szymanski 2.3 s and 0.6 s. The peak of memory is that of
-//! one part for each worker.
+//! in 64 parts; the contextual net of thesis-szymanski 2.3 s and 0.6 s. The peak of memory is that
+//! of one part for each worker.
 //!
 //! *How even parts are.* The tests of the first attempt need not be spread evenly over the net, so
 //! some part may be much larger than its sample says: fib(7) and writers(9) then gain only a factor
@@ -35,9 +35,10 @@
 //! Not used, with figures of the same programs before parts:
 //! - Slices, as Heljanko, Khomenko and Koutny unfold Petri nets ("Parallelisation of the Petri Net
 //!   Unfolding Algorithm", TACAS 2002): workers look for the extensions of all events of a slice in
-//!   a net that is frozen, and one worker adds what they find. An event takes 2 to 6 µs in all, about
-//!   half of it for the test (the order of its schedule and the steps of the program), a quarter for
-//!   adding to the net, and only the rest for the search, so two workers could gain little.
+//!   a net that is frozen, and one worker adds what they find. An event takes 2 to 6 µs in all,
+//!   about half of it for the test (the order of its schedule and the steps of the program), a
+//!   quarter for adding to the net, and only the rest for the search, so two workers could gain
+//!   little.
 //! - Tests of one round by several workers in a frozen net. Adding their events to the net stays
 //!   the work of one worker.
 //!
