@@ -20,11 +20,11 @@
 //! most one in a hundred runs of fib(6), philosophers(6), pi(8), writers(9) and lastzero(15), and
 //! three in a hundred of thesis-fib(5).
 //!
-//! *Why smaller nets are faster.* Most of the time goes into events and conditions that are not in
-//! the cache. A part is small and stays there, so even one worker needs less than half of the time
-//! in parts: with N = 5, the replicated net of thesis-fib took 4.4 s of CPU in one piece and 1.9 s
-//! in 64 parts; the contextual net of thesis-szymanski 2.3 s and 0.6 s. The peak of memory is that
-//! of one part for each worker.
+//! *One worker.* Parts pay for one worker, too, presumably because a small net stays in the cache.
+//! CPU seconds in one piece and in parts (load 7, one run each; in one piece with about a tenth for
+//! a fingerprint of the net): thesis-szymanski 2.3 and 0.6, writers(9) 2.2 and 0.9, philosophers(6)
+//! 1.5 and 0.6, the replicated net of thesis-fib(5) 4.4 and 1.9, fib(6) 0.7 and 0.4, the replicated
+//! net of readers(16) 1.0 and 1.0. The peak of memory is that of one part for each worker.
 //!
 //! *How even parts are.* The tests of the first attempt need not be spread evenly over the net, so
 //! some part may be much larger than its sample says: fib(7) and writers(9) then gain only a factor
