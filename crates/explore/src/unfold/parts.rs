@@ -1,11 +1,11 @@
 //! Divides a net into parts, which workers build independently (`workers.rs`).
 //!
 //! A part is given by events that it requires, with their causes, and by events that it forbids
-//! (`region.rs` says what belongs to it and what counts in it). A part is divided by an event e that
-//! belongs to it and is not required: one half requires e, the other one forbids e. Each execution
-//! of the part either has the event e or lacks it, so it belongs to exactly one half. Each event of
-//! the part is part of some execution, so it is in at least one half. So all parts together have
-//! all events, failures and deadlocks of the net, whichever events divide it.
+//! (`region.rs` says what belongs to it and what counts in it). A part is divided by an event e
+//! that belongs to it and is not required: one half requires e, the other one forbids e. Each
+//! execution of the part either has the event e or lacks it, so it belongs to exactly one half.
+//! Each event of the part is part of some execution, so it is in at least one half. So all parts
+//! together have all events, failures and deadlocks of the net, whichever events divide it.
 //!
 //! *Which events.* Events that both halves have are built twice. So a net is first built by tests
 //! as far as a limit of steps allows. A sample of its events stands for all events: it shows how
@@ -20,18 +20,25 @@
 //! most one in a hundred runs of fib(6), philosophers(6), pi(8), writers(9) and lastzero(15), and
 //! three in a hundred of thesis-fib(5).
 //!
-//! *Why smaller nets are faster.* Most of the time goes into events and conditions that are not in
-//! the cache. A part is small and stays there, so even one worker needs less than half of the time
-//! in parts: with N = 5, the replicated net of thesis-fib took 4.4 s of CPU in one piece and 1.9 s
-//! in 64 parts; the contextual net of thesis-szymanski 2.3 s and 0.6 s. The peak of memory is that of
-//! one part for each worker.
+//! *One worker.* Parts pay for one worker, too, presumably because a small net stays in the cache.
+//! CPU seconds in one piece and in parts (load 7, one run each; in one piece with about a tenth for
+//! a fingerprint of the net): thesis-szymanski 2.3 and 0.6, writers(9) 2.2 and 0.9, philosophers(6)
+//! 1.5 and 0.6, the replicated net of thesis-fib(5) 4.4 and 1.9, fib(6) 0.7 and 0.4, the replicated
+//! net of readers(16) 1.0 and 1.0. The peak of memory is that of one part for each worker.
+//!
+//! *How even parts are.* The tests of the first attempt need not be spread evenly over the net, so
+//! some part may be much larger than its sample says: fib(7) and writers(9) then gain only a factor
+//! of 1.5 from a second worker (docs/unfold.md). Tried: the sample comes from 512 runs that choose
+//! each step uniformly. fib(7) gained 1.8 and writers(9) 1.6, but lastzero(17) only 1.4, pi(8) 1.1,
+//! and philosophers(7) took a fifth more CPU time.
 //!
 //! Not used, with figures of the same programs before parts:
 //! - Slices, as Heljanko, Khomenko and Koutny unfold Petri nets ("Parallelisation of the Petri Net
 //!   Unfolding Algorithm", TACAS 2002): workers look for the extensions of all events of a slice in
-//!   a net that is frozen, and one worker adds what they find. An event takes 2 to 6 µs in all, about
-//!   half of it for the test (the order of its schedule and the steps of the program), a quarter for
-//!   adding to the net, and only the rest for the search, so two workers could gain little.
+//!   a net that is frozen, and one worker adds what they find. An event takes 2 to 6 µs in all,
+//!   about half of it for the test (the order of its schedule and the steps of the program), a
+//!   quarter for adding to the net, and only the rest for the search, so two workers could gain
+//!   little.
 //! - Tests of one round by several workers in a frozen net. Adding their events to the net stays
 //!   the work of one worker.
 //!

@@ -7,19 +7,20 @@
 //!
 //! An extension is barred
 //! - if it is forbidden, or
-//! - if it is in direct conflict with a required event or a cause of one: they are steps of the same
-//!   local state, or one of them takes a condition that the other takes (in a replicated net: takes
-//!   or reads) and is not a cause of it.
+//! - if it is in direct conflict with a required event or a cause of one: they are steps of the
+//!   same local state, or one of them takes a condition that the other takes (in a replicated net:
+//!   takes or reads) and is not a cause of it.
 //!
 //! The causes of an extension are never barred, so a conflict that is inherited needs no check. In
 //! a contextual net three or more events may exclude each other although any two of them do not.
 //! Such events are not barred. That costs only time: they are events of the program, too.
 //!
-//! *Each event counts once.* An event counts in the region of which it has all required events among
-//! itself and its causes. Let a net be divided by an event e, into the region that requires e and
-//! the one that forbids e. If e is the event or one of its causes, it is only in the first region.
-//! Otherwise it is in the second one, and perhaps in the first one as well, where it does not count.
-//! A deadlock counts in the region of which it has all required events; the same argument applies.
+//! *Each event counts once.* An event counts in the region of which it has all required events
+//! among itself and its causes. Let a net be divided by an event e, into the region that requires e
+//! and the one that forbids e. If e is the event or one of its causes, it is only in the first
+//! region. Otherwise it is in the second one, and perhaps in the first one as well, where it does
+//! not count. A deadlock counts in the region of which it has all required events; the same
+//! argument applies.
 
 use mazurka_core::{Fingerprint, ProcessId};
 use rustc_hash::FxHashMap;

@@ -1,16 +1,16 @@
 //! Workers that build the parts of a net (`parts.rs`).
 //!
 //! Each worker takes the next part when it has finished one, and builds it in a net of its own. The
-//! thread that started the search builds nothing: it adds up results, calls the watch, and stops all
-//! workers at a limit. One worker does the same without threads.
+//! thread that started the search builds nothing: it adds up results, calls the watch, and stops
+//! all workers at a limit. One worker does the same without threads.
 //!
 //! The result depends neither on the number of workers nor on their speed: the parts are always the
 //! same, and the findings of a part depend only on the part. So each part gets a new copy of the
 //! program: a program numbers its processes in the order in which it meets them, and the order of
-//! independent steps in a test follows these numbers. Numbers of events, conditions, tests
-//! and deadlocks are added (`region.rs` says why nothing counts twice), sets are united, and the
-//! least schedules are shown. If a limit on time or memory, or an interrupt, ends the search, the
-//! clock decides which parts are finished. Then the numbers are those of what was built.
+//! independent steps in a test follows these numbers. Numbers of events, conditions, tests and
+//! deadlocks are added (`region.rs` says why nothing counts twice), sets are united, and the least
+//! schedules are shown. If a limit on time or memory, or an interrupt, ends the search, the clock
+//! decides which parts are finished. Then the numbers are those of what was built.
 //!
 //! Most programs are small. So the net is first built in one piece, with a limit of steps. If the
 //! limit is hit, this net shows where to divide. A limit of steps or executions that the user has
