@@ -54,7 +54,7 @@ pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};
 pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms, UpTo};
 pub use sympaths::{
-    Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
+    Audience, LeadsHere, Rank, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
 };
 pub use unfold::{
     Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, UnfoldFrom,

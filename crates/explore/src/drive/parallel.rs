@@ -679,7 +679,7 @@ impl<'a> Desk<'a> {
 /// vectors of two workers, written at each step, may lie in one cache line: two workers on
 /// writers(10) then took 1.2 to 2.5 times the CPU time. While the caller holds the result, such
 /// blocks are not reused.
-pub(super) fn foreign_memory() -> Vec<Vec<u8>> {
+pub(crate) fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes
         .flat_map(|size| (0..8).map(move |_| Vec::with_capacity(size)))
