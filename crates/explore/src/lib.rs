@@ -52,7 +52,9 @@ pub use drive::findings::{BrokenProperty, Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};
-pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms, UpTo};
+pub use fagiani::{
+    Collectors, Extent, Permutations, Permute, Permuted, PrintedForms, STEPS_OF_PART, UpTo,
+};
 pub use sympaths::{
     Audience, LeadsHere, Rank, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
 };

@@ -182,9 +182,9 @@ impl SymbolicSearch {
         all.map_continue(|left| assert!(left.is_none(), "a level that was handed over"))
     }
 
-    /// Explores with several workers, each of which has an audience. If steps or states are limited,
-    /// one worker explores, so that the limits are exact. Returns the findings and the audiences,
-    /// in any order.
+    /// Explores with several workers, each of which has an audience. If steps or states are
+    /// limited, one worker explores, so that the limits are exact. Returns the findings and the
+    /// audiences, in any order.
     pub fn share<E: Symbolic, A: Audience<E> + Send>(
         &self,
         program: &mut E,
@@ -213,7 +213,7 @@ impl SymbolicSearch {
             walker.initial_failures();
             walker.close();
             let with = (&budget, watch);
-            let shared = tree::share(self, &parts, &mut curve, workers, audiences, with);
+            let shared = tree::share((self, &parts), &mut curve, workers, audiences, with);
             let mut all = shared.audiences;
             all.push(audience);
             let found = conclude((shared.ends, curve), shared.bound, budget);
@@ -226,7 +226,7 @@ impl SymbolicSearch {
         });
         walker.close();
         let mut ends = std::mem::take(&mut walker.ends);
-        let level = match begun {
+        let (depth, level) = match begun {
             ControlFlow::Continue(Some(level)) => level,
             ended => {
                 let found = conclude((ends, curve), ended.break_value(), budget);
@@ -239,7 +239,7 @@ impl SymbolicSearch {
             ..Counts::default()
         };
         let with = (&budget, before, watch);
-        let shared = levels::share(self, level, &mut curve, workers, audiences, with);
+        let shared = levels::share((self, depth, level), &mut curve, workers, audiences, with);
         ends.absorb(shared.ends);
         let mut all = shared.audiences;
         all.push(audience);

@@ -243,8 +243,7 @@ impl Desk<'_> {
 
 /// Explores parts with several workers.
 pub(super) fn share<E: Symbolic, A: Audience<E> + Send>(
-    search: &SymbolicSearch,
-    parts: &[Part],
+    (search, parts): (&SymbolicSearch, &[Part]),
     curve: &mut Curve,
     workers: &Workers<'_, E>,
     audiences: &(dyn Fn() -> A + Sync),
