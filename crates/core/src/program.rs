@@ -273,6 +273,11 @@ pub trait Semantics: Execution {
     /// Returns the current state.
     fn state(&self) -> Self::State;
 
+    /// Replaces a state that is no longer needed by the current one. This may reuse its memory.
+    fn copy_state(&self, into: &mut Self::State) {
+        *into = self.state();
+    }
+
     /// Returns the fingerprint of the current state. It does not depend on the order in which
     /// processes were discovered, and may omit data that can no longer matter: states with one
     /// fingerprint have the same future.

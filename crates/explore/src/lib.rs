@@ -52,9 +52,11 @@ pub use drive::findings::{BrokenProperty, Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};
-pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms, UpTo};
+pub use fagiani::{
+    Collectors, Extent, Permutations, Permute, Permuted, PrintedForms, STEPS_OF_PART, UpTo,
+};
 pub use sympaths::{
-    Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
+    Audience, LeadsHere, Rank, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
 };
 pub use unfold::{
     Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, UnfoldFrom,

@@ -26,23 +26,22 @@
 //! assert_eq!(verdict(Relation::Within), Verdict::Verified);
 //! ```
 
+mod for_all;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
 use mazurka_core::{
-    Bound, Execution, Kinds, Limits, Narrator, Schedule, Semantics, StopReason, Verdict, ending,
+    Bound, Kinds, Limits, Narrator, Schedule, Semantics, StopReason, Verdict, ending,
 };
 use mazurka_explore::{Budget, Findings, Goal, Observer, Parts, Search, Stateless, Workers};
-use mazurka_lang::{Agreement, Code, Machine, Observed, SymbolicMachine, Valuation, hir};
-use rustc_hash::FxHashSet;
+use mazurka_lang::hir;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::retell;
 use crate::front::{Front, on_front};
 use crate::pick::{BUDGET_IN_PARTS, FIRST_BUDGET, PART_OF_BUDGET};
-use crate::search::{Head, everything};
-use crate::unknowns::{doubt, follow, gives_up, symbolic_machine};
+use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch};
 
 /// The relation between the outcomes of two programs.
@@ -318,43 +317,6 @@ fn explore<M: Narrator + Semantics>(
     }
 }
 
-/// A run over terms that has an outcome.
-struct TermRun {
-    end: u8,
-    observed: Observed,
-    schedule: Schedule,
-}
-
-/// The outcomes of a program with unknown values.
-#[derive(Default)]
-struct Classes {
-    names: Vec<String>,
-    all: Vec<TermRun>,
-    known: FxHashSet<(u8, Observed)>,
-}
-
-impl Observer<SymbolicMachine> for Classes {
-    fn start(&mut self, _: &SymbolicMachine) {
-        self.all.clear();
-        self.known.clear();
-    }
-
-    fn complete(&mut self, program: &SymbolicMachine) {
-        let Some(end) = number(ending(program)) else {
-            return;
-        };
-        let observed = program.values_of(&self.names);
-        if !self.known.insert((end, observed.clone())) {
-            return;
-        }
-        self.all.push(TermRun {
-            end,
-            observed,
-            schedule: Schedule::from_run(program.whole(), program.processes()),
-        });
-    }
-}
-
 impl Relation {
     /// Returns the indices of the programs whose outcomes must be outcomes of the other program.
     fn directions(self) -> &'static [usize] {
@@ -377,8 +339,7 @@ struct Compared {
 }
 
 impl Program {
-    /// Compares the outcomes of this program with those of another. With unknown values one worker
-    /// explores.
+    /// Compares the outcomes of this program with those of another.
     pub fn compare(
         &self,
         other: &Program,
@@ -394,7 +355,7 @@ impl Program {
         let compared = match (unknown, self.language.maz(), other.language.maz()) {
             (false, ..) => numbers(both, (how.relation, &names), options, watch),
             (true, Some(one), Some(two)) => {
-                for_all([one, two], (how.relation, &names), options, watch)?
+                for_all::compare([one, two], (how.relation, &names), options, watch)?
             }
             (true, ..) => return Err(Refused::NotMaz.into()),
         };
@@ -558,115 +519,4 @@ fn numbers(
         algorithm: met[0].algorithm,
         found: met.map(|met| met.found),
     }
-}
-
-/// Returns the outcomes of one of the programs for all values.
-fn classes(
-    machine: &mut SymbolicMachine,
-    names: &[String],
-    options: &Options,
-    watch: &mut Watch<'_>,
-) -> SearchedProgram<Vec<TermRun>> {
-    let mut classes = Classes {
-        names: names.to_vec(),
-        ..Classes::default()
-    };
-    let algorithm = Algorithm::Optimal;
-    let mut found = everything(algorithm, options).run(machine, watch, &mut classes);
-    doubt(machine, options, &mut found, watch);
-    SearchedProgram {
-        algorithm,
-        found,
-        outcomes: classes.all,
-    }
-}
-
-/// Compares programs for all unknown values.
-fn for_all(
-    codes: [&Arc<Code>; 2],
-    (relation, names): (Relation, &[String]),
-    options: &Options,
-    watch: &mut Watch<'_>,
-) -> Result<Compared, Refused> {
-    let budget = Budget::new(&options.limits);
-    let patience = options.patience.clone();
-    let local = options.limits.local;
-    let mut one = symbolic_machine(codes[0], options, patience.clone())?;
-    let mut two = one.comparable(Arc::clone(codes[1]), local, patience);
-    if !two.can_start() {
-        return Err(Refused::NoStart("compare"));
-    }
-    let first = classes(&mut one, names, options, watch);
-    let left = &Options {
-        limits: budget.left(),
-        ..options.clone()
-    };
-    let mut met = [first, classes(&mut two, names, left, watch)];
-    let mut holds = true;
-    let mut difference = None;
-    'found: for &of in relation.directions() {
-        holds &= met[of].is_whole();
-        let mut at = 0;
-        while at < met[of].outcomes.len() {
-            let class = &met[of].outcomes[at];
-            let others = met[1 - of].outcomes.iter();
-            let others = others.filter(|other| other.end == class.end);
-            let answer = one.ends_alone(&class.observed, others.map(|other| &other.observed));
-            at += 1;
-            let alone = match answer {
-                Agreement::Agree => continue,
-                Agreement::Differ(valuation) => Some(valuation),
-                Agreement::Unknown(_) => None,
-            };
-            holds = false;
-            let certain = met[1 - of].is_whole();
-            let schedule = met[of].outcomes[at - 1].schedule.clone();
-            let shown = alone.filter(|_| certain).and_then(|valuation| {
-                let machine = match of {
-                    0 => &mut one,
-                    _ => &mut two,
-                };
-                let found = &mut met[of].found;
-                let (values, run) = shown(machine, &schedule, &valuation, options, found)?;
-                Some(Difference { of, values, run })
-            });
-            match shown {
-                Some(shown) => {
-                    difference = Some(shown);
-                    break 'found;
-                }
-                None => met[of].found.add_bound(Bound::Undecided),
-            }
-        }
-    }
-    doubt(&one, options, &mut met[0].found, watch);
-    for met in &mut met {
-        budget.restate(&mut met.found.bounds);
-    }
-    Ok(Compared {
-        outcomes: [0, 1].map(|of: usize| met[of].outcomes.len() as u64),
-        holds,
-        difference,
-        algorithm: met[0].algorithm,
-        found: met.map(|met| met.found),
-    })
-}
-
-/// Returns the values, and a run with them. `None` if the run exceeds the range of numbers, which
-/// is then a bound.
-fn shown(
-    machine: &mut SymbolicMachine,
-    schedule: &Schedule,
-    valuation: &Valuation,
-    options: &Options,
-    found: &mut Findings,
-) -> Option<(Vec<Binding>, Run)> {
-    options.show();
-    follow(machine, schedule);
-    let run = machine.concrete_with(valuation);
-    let mut machine = Machine::new(run.code, options.limits.local);
-    let bounds = gives_up(&mut machine, &run.schedule, options);
-    let fits = bounds.is_empty();
-    bounds.into_iter().for_each(|bound| found.add_bound(bound));
-    fits.then(|| (run.values, retell(&mut machine, &run.schedule).run))
 }

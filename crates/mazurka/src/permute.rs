@@ -3,7 +3,13 @@
 //! A run is recorded as a sequence of labels. The search finds all orders of these labels that the
 //! program can execute, up to equivalence, and runs each of them. [`Program::permute`] has an
 //! example; docs/permute.md has the details.
+//!
+//! Workers share the permutations of one path (explore/src/fagiani/branches.rs), and their findings
+//! come in the order in which one worker finds them. Of each share, the first permutations are kept
+//! as schedules, and all results as fingerprints; the first ones of all are described at the end.
+//! So the record does not depend on the workers, but for the numbers of events and steps.
 
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 
 use mazurka_core::record::{
@@ -14,13 +20,16 @@ use mazurka_core::{
     Bound, Counts, Event, Execution, Fingerprint, Kinds, Labelled, Limits, Narrator, ProcessId,
     ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
-use mazurka_explore::{Budget, Extent, Goal, Observer, Permute, Search, UpTo, is_broken_off};
+use mazurka_explore::{
+    Budget, Collectors, Extent, Goal, Observer, Permute, STEPS_OF_PART, Search, UpTo, Workers,
+    is_broken_off,
+};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Labels, on_front};
-use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
+use crate::run::{Plan, by_chance, continue_with, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
@@ -141,22 +150,19 @@ impl Program {
             labelled = labelled.with_names();
         }
         // The machine that makes the runs to show does not break off steps.
-        let mut tester = front.machine(options);
-        let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
+        let mut machine = front.machine(options);
+        let (recorded, bound) = record_run(wanted, &mut labelled, &mut machine, options, watch)?;
         let schedule = Schedule::from_run(labelled.events(), labelled.processes());
         let finished = labelled.is_final();
         let recorded_events = labelled.events().to_vec();
         let branches = (0..labelled.events().len()).filter(|&at| labelled.branches(at));
         let branches = branches.map(|at| at + 1).collect();
-        let mut collecting = Collecting {
-            // A concolic machine takes as much memory as the program itself, so it is omitted if
-            // the time is over.
-            concolic: if options.patience.is_over() {
-                None
-            } else {
-                self.language.concolic(options)
-            },
-            ..Collecting::new(tester, schedule.0.len(), wanted)
+        // A concolic machine takes as much memory as the program itself, so it is omitted if the
+        // time is over.
+        let mut concolic = if options.patience.is_over() {
+            None
+        } else {
+            self.language.concolic(options)
         };
         let extent = Extent {
             complete: wanted.complete,
@@ -166,12 +172,37 @@ impl Program {
         // If a limit has cut the run, the steps before the limit are permuted.
         let up_to =
             (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
-        let found = match up_to {
-            None => permute.run(&mut labelled, watch, &mut CompleteRuns(&mut collecting)),
+        let shared = options.jobs > 1 && !wanted.complete && up_to.is_none();
+        let collecting =
+            || Collecting::new(front.machine(options), schedule.0.len(), wanted, shared);
+        let (found, collected) = match up_to {
+            None => {
+                let programs = || {
+                    let labelled = front.labelled(options).expect("labels as before");
+                    let mut labelled = match wanted.paper {
+                        true => labelled.with_names(),
+                        false => labelled,
+                    };
+                    labelled.set_patience(options.patience.clone());
+                    labelled
+                };
+                let workers = Workers {
+                    count: options.jobs,
+                    programs: &programs,
+                };
+                let collectors = Collectors {
+                    observers: &|| CompleteRuns(collecting()),
+                    finish: &|runs: CompleteRuns<F::Machine>| runs.0.found,
+                    steps: STEPS_OF_PART,
+                };
+                permute.share(&mut labelled, &workers, watch, &collectors)
+            }
             Some(length) => {
                 permute.limits.depth = Some(length.saturating_add(1));
                 let mut prefix = UpTo::current_run(&mut labelled);
-                permute.run(&mut prefix, watch, &mut Prefix(&mut collecting))
+                let mut prefixes = Prefix(collecting());
+                let found = permute.run(&mut prefix, watch, &mut prefixes);
+                (found, vec![prefixes.0.found])
             }
         };
         let (mut findings, counts) = (found.findings, found.counts);
@@ -198,7 +229,9 @@ impl Program {
         } else {
             None
         };
-        let mut machine = collecting.tester;
+        // The classes are shown even if the time is over.
+        options.patience.wait_again();
+        let (classes, results) = describe(collected, wanted.listed, &mut machine, &mut concolic);
         // The algorithm in this head is a placeholder: below, the record gets the name of the
         // algorithm of the paper.
         let counted = self.counted_by_explorers(options);
@@ -241,8 +274,8 @@ impl Program {
                     executable: forms.executable,
                 }),
                 any_start,
-                classes: collecting.classes,
-                results: collecting.results,
+                classes,
+                results,
             },
         })
     }
@@ -507,6 +540,20 @@ fn order_of<M: Narrator>(
     })
 }
 
+/// An observed result, and how the run ends.
+type ResultKey = (Fingerprint, Ending);
+
+/// The permutations that were found, in order.
+#[derive(Default)]
+struct Collected {
+    /// The first ones.
+    classes: Vec<(Schedule, Ending)>,
+    /// For each result the number of permutations, and the first of them for the first results.
+    results: Vec<(ResultKey, u64, Option<Schedule>)>,
+    /// The index of each result in `results`.
+    known: FxHashMap<ResultKey, usize>,
+}
+
 /// Collects permutations as they are found, and repeats each of them with another machine as a
 /// test.
 struct Collecting<M> {
@@ -516,46 +563,51 @@ struct Collecting<M> {
     /// permutation is stuck.
     length: Option<usize>,
     listed: usize,
-    /// Computes the path conditions. `None` if the time is over, or if the language does not
-    /// support it.
-    concolic: Option<Concolic>,
-    classes: Vec<PermutationClass>,
-    results: Vec<PermutationResult>,
-    /// For an observed result and an ending, the index in `results`.
-    known: FxHashMap<(Fingerprint, Ending), usize>,
+    /// Whether others find permutations too, so that every result may be one of the first.
+    shared: bool,
+    found: Collected,
 }
 
 impl<M: Narrator> Collecting<M> {
-    fn new(mut tester: M, length: usize, wanted: &Permuting) -> Self {
+    fn new(mut tester: M, length: usize, wanted: &Permuting, shared: bool) -> Self {
         tester.back_to(0);
         Self {
             tester,
             length: (!wanted.complete).then_some(length),
             listed: wanted.listed,
-            concolic: None,
-            classes: Vec::new(),
-            results: Vec::new(),
-            known: FxHashMap::default(),
+            shared,
+            found: Collected::default(),
         }
     }
 
     /// Checks Theorem 15 of the paper: scheduled in the order of a permutation, the program
-    /// executes this permutation.
-    fn test<L: Labelled>(&mut self, program: &L, schedule: &Schedule) {
-        follow(&mut self.tester, schedule);
+    /// executes this permutation. Consecutive permutations begin with the same steps, which are not
+    /// made again.
+    fn test<L: Labelled>(&mut self, program: &L) {
+        let tester = &mut self.tester;
+        let pairs = program.events().iter().zip(tester.events());
+        let again = |(one, other): &(&Event, &Event)| {
+            let path = program.processes().path(one.process);
+            path == tester.processes().path(other.process) && one.outcomes == other.outcomes
+        };
+        let known = pairs.take_while(again).count();
+        tester.back_to(known);
+        let rest = &program.events()[known..];
+        continue_with(tester, &Schedule::from_run(rest, program.processes()));
         let same = |(one, other): (&Event, &Event)| {
             one.outcomes == other.outcomes
                 && one.claims == other.claims
                 && one.touched == other.touched
                 && one.mishaps.len() == other.mishaps.len()
         };
-        let mut pairs = program.events().iter().zip(self.tester.events());
+        let mut pairs = rest.iter().zip(&tester.events()[known..]);
         let holds = pairs.all(same)
-            && self.tester.observation() == program.observation()
-            && ending(&self.tester) == ending(program);
+            && tester.observation() == program.observation()
+            && ending(tester) == ending(program);
         assert!(
             holds,
-            "Theorem 15 does not hold for the schedule {schedule}"
+            "Theorem 15 does not hold for the schedule {}",
+            Schedule::from_run(program.events(), program.processes())
         );
     }
 
@@ -564,48 +616,86 @@ impl<M: Narrator> Collecting<M> {
         if self.length.is_some_and(|n| n != program.events().len()) {
             return;
         }
-        let schedule = Schedule::from_run(program.events(), program.processes());
-        self.test(program, &schedule);
+        self.test(program);
+        let schedule = || Schedule::from_run(program.events(), program.processes());
         let ending = ending(program);
-        if self.classes.len() < self.listed {
-            self.classes.push(PermutationClass {
-                schedule: schedule.to_string(),
-                ending,
-                path_condition: self.concolic.as_mut().and_then(|concolic| {
-                    concolic.follow(&schedule).ok()?;
-                    Some(concolic.path_condition())
-                }),
-                state: self.tester.bindings(true),
-            });
+        let found = &mut self.found;
+        if found.classes.len() < self.listed {
+            found.classes.push((schedule(), ending));
         }
         let key = (program.observation(), ending);
-        if let Some(&known) = self.known.get(&key) {
-            self.results[known].classes += 1;
-        } else if self.results.len() < self.listed {
-            self.known.insert(key, self.results.len());
-            self.results.push(PermutationResult {
-                ending,
-                state: self.tester.bindings(true),
-                classes: 1,
-                schedule: schedule.to_string(),
-            });
+        let index = found.results.len();
+        match found.known.entry(key) {
+            Entry::Occupied(known) => found.results[*known.get()].1 += 1,
+            Entry::Vacant(_) if index >= self.listed && !self.shared => {}
+            Entry::Vacant(new) => {
+                new.insert(index);
+                let first = (index < self.listed).then(schedule);
+                found.results.push((key, 1, first));
+            }
         }
     }
 }
 
-/// Collects permutations of complete runs.
-struct CompleteRuns<'a, M>(&'a mut Collecting<M>);
+/// Describes the first permutations, and the first results, of all that were found, in order.
+fn describe<M: Narrator>(
+    collected: Vec<Collected>,
+    listed: usize,
+    machine: &mut M,
+    concolic: &mut Option<Concolic>,
+) -> (Vec<PermutationClass>, Vec<PermutationResult>) {
+    let mut classes: Vec<PermutationClass> = Vec::new();
+    let mut results: Vec<PermutationResult> = Vec::new();
+    let mut known: FxHashMap<ResultKey, usize> = FxHashMap::default();
+    for found in collected {
+        for (schedule, ending) in found.classes {
+            if classes.len() == listed {
+                break;
+            }
+            follow(machine, &schedule);
+            classes.push(PermutationClass {
+                schedule: schedule.to_string(),
+                ending,
+                path_condition: concolic.as_mut().and_then(|concolic| {
+                    concolic.follow(&schedule).ok()?;
+                    Some(concolic.path_condition())
+                }),
+                state: machine.bindings(true),
+            });
+        }
+        for (key, count, first) in found.results {
+            match (known.get(&key), first) {
+                (Some(&at), _) => results[at].classes += count,
+                (None, Some(schedule)) if results.len() < listed => {
+                    known.insert(key, results.len());
+                    follow(machine, &schedule);
+                    results.push(PermutationResult {
+                        ending: key.1,
+                        state: machine.bindings(true),
+                        classes: count,
+                        schedule: schedule.to_string(),
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+    (classes, results)
+}
 
-impl<L: Labelled, M: Narrator> Observer<L> for CompleteRuns<'_, M> {
+/// Collects permutations of complete runs.
+struct CompleteRuns<M>(Collecting<M>);
+
+impl<L: Labelled, M: Narrator> Observer<L> for CompleteRuns<M> {
     fn complete(&mut self, program: &L) {
         self.0.add(program);
     }
 }
 
 /// Collects permutations of a run that was cut.
-struct Prefix<'a, M>(&'a mut Collecting<M>);
+struct Prefix<M>(Collecting<M>);
 
-impl<L: Labelled, M: Narrator> Observer<UpTo<'_, L>> for Prefix<'_, M> {
+impl<L: Labelled, M: Narrator> Observer<UpTo<'_, L>> for Prefix<M> {
     fn complete(&mut self, prefix: &UpTo<'_, L>) {
         self.0.add(prefix.program());
     }

@@ -3,19 +3,26 @@
 //! A variable without an initial value may have every value of its type. A [`Reduction`] determines
 //! which symbolic states are merged. [`Program::symbolic`] has an example; docs/symbolic.md has the
 //! details.
+//!
+//! Each worker has a machine with terms and a solver of its own, and keeps only the runs to its
+//! findings, with their ranks. A last machine makes the runs of the first findings again and
+//! describes them: how a term is written, and which values the solver finds, depend on the earlier
+//! terms and queries of a machine. So the record does not depend on the workers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mazurka_core::record::{
-    Binding, Ending, KindsRecord, Record, SymbolicMishap, SymbolicStateRecord, SymbolicStates,
-    VERSION,
+    Binding, Ending, KindsRecord, PathEvent, Record, SymbolicMishap, SymbolicStateRecord,
+    SymbolicStates, VERSION,
 };
 use mazurka_core::{
-    Bound, Counts, Execution, HappensBefore, Mishap, Schedule, Scope, Semantics, StopReason,
+    Bound, Counts, Execution, HappensBefore, Mishap, Patience, Schedule, Scope, StopReason,
     Verdict, conjunction, ending,
 };
-use mazurka_explore::{Audience, End, LeadsHere, SymbolicSearch};
-use mazurka_lang::{Code, Machine, SymbolicMachine, compile_symbolic};
+use mazurka_explore::{Audience, End, LeadsHere, Rank, SymbolicSearch, Workers};
+use mazurka_lang::{Code, Doubts, Machine, SymbolicMachine, compile_symbolic};
 use serde::{Deserialize, Serialize};
 
 use crate::traces::path_event;
@@ -92,37 +99,42 @@ impl Program {
         // whose bound is reached is a step.
         let exits = !wanted.feasible;
         let code = Arc::new(compile_symbolic(code.program(), code.source(), exits));
-        let mut machine = if wanted.feasible {
-            symbolic_machine(&code, options, options.patience.clone())?
-        } else {
-            let (local, patience) = (options.limits.local, options.patience.clone());
-            SymbolicMachine::until(Arc::clone(&code), local, None, patience, None).literally()
+        let machine = |patience: Patience| {
+            if wanted.feasible {
+                return symbolic_machine(&code, options, patience);
+            }
+            let local = options.limits.local;
+            let machine = SymbolicMachine::until(Arc::clone(&code), local, None, patience, None);
+            Ok(machine.literally())
         };
-        let mut collecting = Collecting {
+        let mut searching = machine(options.patience.clone())?;
+        let machines = || machine(options.patience.clone()).expect("it could start");
+        let workers = Workers {
+            count: options.jobs,
+            programs: &machines,
+        };
+        let collecting = || Collecting {
             most: wanted.listed,
             ..Collecting::default()
         };
-        let start = machine.state();
         let search = SymbolicSearch {
             reduction: wanted.por,
             pruned: wanted.prefix_pruning,
             limits: options.limits.clone(),
+            alone: ALONE,
         };
-        let mut found = search.run(&mut machine, watch, &mut collecting);
+        let (mut found, parts) = search.share(&mut searching, &workers, watch, &collecting);
+        drop(searching);
+        let mut collected = collecting();
+        parts.into_iter().for_each(|part| collected.absorb(part));
         options.show();
-        if wanted.paths {
-            machine.restore(&start);
-            collecting.describe_paths(&mut machine, &code);
-        }
-        let suspicious =
-            found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
-        let mut shown = false;
-        if wanted.feasible {
-            machine.restore(&start);
-            shown = collecting.examples(&mut machine, options);
-        }
-        let unsure = (suspicious && !shown).then_some(Bound::Undecided);
-        let doubts = machine.doubts();
+        let mut machine = machine(Patience::default())?;
+        let mut shown = collected.describe(&mut machine, wanted, &code);
+        let suspicious = found.failures > 0 || found.deadlocks > 0 || !shown.mishaps.is_empty();
+        let occurs = wanted.feasible && collected.examples(&mut machine, &mut shown, options);
+        let unsure = (suspicious && !occurs).then_some(Bound::Undecided);
+        let mut doubts = collected.doubts;
+        doubts.add(&machine.doubts());
         for bound in options.bounds_of(&doubts, watch).into_iter().chain(unsure) {
             if !found.bounds.contains(&bound) {
                 found.bounds.push(bound);
@@ -130,7 +142,7 @@ impl Program {
         }
         let cut = !found.bounds.is_empty();
         let verdict = match () {
-            () if shown => Verdict::Violated,
+            () if occurs => Verdict::Violated,
             () if cut => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
@@ -188,123 +200,192 @@ impl Program {
             count: found.states,
             peak: found.peak,
             curve: found.curve,
-            mishaps: collecting.mishaps.into_iter().map(|m| m.record).collect(),
-            listed: collecting.listed,
-            open: collecting.open,
+            mishaps: shown.mishaps,
+            listed: shown.listed,
+            open: shown.open,
         };
         Ok(SymbolicRecord { record, states })
     }
 }
 
-/// Records the first states, the mishaps and the first deadlock.
-#[derive(Default)]
-struct Collecting {
-    most: usize,
-    listed: Vec<SymbolicStateRecord>,
-    /// The run that ended in each recorded state.
-    runs: Vec<Schedule>,
-    /// The states that were not expanded.
-    open: Vec<SymbolicStateRecord>,
-    /// The run that led to each state in `open`.
-    open_runs: Vec<Schedule>,
-    /// The mishaps, one for each text.
-    mishaps: Vec<SymbolicFailure>,
-    /// The first run that ended in a deadlock.
-    deadlock: Option<Schedule>,
+/// The time after which workers share a search.
+const ALONE: Duration = Duration::from_millis(20);
+
+/// A state that was found.
+struct FoundState {
+    rank: Rank,
+    end: End,
+    /// The run in the order of the form of the path.
+    schedule: Schedule,
+    /// The run as it was made.
+    run: Schedule,
 }
 
-/// A mishap, the run to it, and its record.
-struct SymbolicFailure {
+/// A mishap that was found.
+struct FoundMishap {
+    rank: Rank,
     mishap: Mishap,
+    schedule: Schedule,
     run: Schedule,
-    record: SymbolicMishap,
+}
+
+/// The first states, mishaps and deadlock, by rank.
+#[derive(Default)]
+struct Collecting {
+    /// Limit on the states of each list.
+    most: usize,
+    /// The states at the end.
+    ends: Vec<FoundState>,
+    /// The states that were not expanded.
+    open: Vec<FoundState>,
+    /// The mishaps, one for each text.
+    mishaps: BTreeMap<String, FoundMishap>,
+    /// The first run that ended in a deadlock.
+    deadlock: Option<(Rank, Schedule)>,
+    /// What the solvers could not decide.
+    doubts: Doubts,
+}
+
+/// The findings for the record.
+struct Shown {
+    listed: Vec<SymbolicStateRecord>,
+    open: Vec<SymbolicStateRecord>,
+    mishaps: Vec<SymbolicMishap>,
 }
 
 impl Audience<SymbolicMachine> for Collecting {
-    fn ended(&mut self, machine: &SymbolicMachine, end: End, leads_here: &dyn LeadsHere) {
-        if end == End::Deadlock && self.deadlock.is_none() {
-            self.deadlock = Some(leads_here.run());
+    fn ended(&mut self, _: &SymbolicMachine, end: End, leads_here: &dyn LeadsHere) {
+        let rank = leads_here.rank();
+        let earlier = |known: &(Rank, Schedule)| known.0 < rank;
+        if end == End::Deadlock && !self.deadlock.as_ref().is_some_and(earlier) {
+            self.deadlock = Some((rank, leads_here.run()));
         }
-        let (states, runs) = match end {
-            End::Cut => (&mut self.open, &mut self.open_runs),
-            _ => (&mut self.listed, &mut self.runs),
-        };
-        if states.len() >= self.most {
-            return;
+        let most = self.most;
+        let states = self.states(end);
+        let at = states.partition_point(|state| state.rank < rank);
+        if at < most {
+            let found = FoundState {
+                rank,
+                end,
+                schedule: leads_here.schedule(),
+                run: leads_here.run(),
+            };
+            states.insert(at, found);
+            states.truncate(most);
         }
-        let wrong = match end {
-            End::Final => machine.final_mishaps(),
-            _ => Vec::new(),
-        };
-        states.push(SymbolicStateRecord {
-            ending: match end {
-                End::Deadlock => Ending::Deadlock,
-                End::Failure => Ending::Failure,
-                End::Cut => Ending::Open,
-                _ => Ending::Final,
-            },
-            path_condition: machine.path_condition(),
-            substitution: machine.substitution(),
-            schedule: leads_here.schedule().to_string(),
-            mishaps: wrong.iter().map(|m| machine.explain(m).0).collect(),
-            path: Vec::new(),
-            example: Vec::new(),
-        });
-        runs.push(leads_here.run());
     }
 
     fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, leads_here: &dyn LeadsHere) {
+        let rank = leads_here.rank();
         let what = machine.explain(&mishap).0;
-        if !self.mishaps.iter().any(|known| known.record.what == what) {
-            self.mishaps.push(SymbolicFailure {
+        if self
+            .mishaps
+            .get(&what)
+            .is_none_or(|known| rank < known.rank)
+        {
+            let found = FoundMishap {
+                rank,
                 mishap,
-                record: SymbolicMishap {
-                    what,
-                    schedule: leads_here.schedule().to_string(),
-                    example: Vec::new(),
-                },
+                schedule: leads_here.schedule(),
                 run: leads_here.run(),
-            });
+            };
+            self.mishaps.insert(what, found);
         }
+    }
+
+    fn closed(&mut self, machine: &SymbolicMachine) {
+        self.doubts.add(&machine.doubts());
     }
 }
 
 impl Collecting {
-    /// Describes the symbolic path of every recorded state (Definition 2).
-    fn describe_paths(&mut self, machine: &mut SymbolicMachine, code: &Code) {
-        let listed = self.listed.iter_mut().zip(&self.runs);
-        for (state, run) in listed.chain(self.open.iter_mut().zip(&self.open_runs)) {
-            machine.back_to(0);
-            for step in &run.0 {
-                let process = machine.processes().find(&step.process);
-                let made = process.map(|process| machine.step(process, &step.outcomes).is_ok());
-                assert_eq!(
-                    made,
-                    Some(true),
-                    "a symbolic run cannot be made again: {run}"
-                );
-                let conditions = machine.last_conditions();
-                let Some(event) = machine.events().last() else {
-                    continue;
-                };
-                let says_something = !conditions.is_empty()
-                    || !event.touched.is_empty()
-                    || !event.spawned.is_empty();
-                if says_something && !event.stayed {
-                    let process = step.process.to_string();
-                    let condition = Some(conjunction(&conditions));
-                    let accesses = event.touched.iter().copied();
-                    let event =
-                        path_event(&|cell| code.cell_name(cell), process, condition, accesses);
-                    state.path.push(event);
-                }
+    fn states(&mut self, end: End) -> &mut Vec<FoundState> {
+        match end {
+            End::Cut => &mut self.open,
+            _ => &mut self.ends,
+        }
+    }
+
+    /// Adds the findings of another worker.
+    fn absorb(&mut self, more: Collecting) {
+        for state in more.ends.into_iter().chain(more.open) {
+            self.states(state.end).push(state);
+        }
+        let most = self.most;
+        for states in [&mut self.ends, &mut self.open] {
+            states.sort_by_key(|state| state.rank);
+            states.truncate(most);
+        }
+        for (what, found) in more.mishaps {
+            let known = self.mishaps.get(&what);
+            if known.is_none_or(|known| found.rank < known.rank) {
+                self.mishaps.insert(what, found);
             }
         }
+        let deadlocks = self.deadlock.take().into_iter().chain(more.deadlock);
+        self.deadlock = deadlocks.min_by_key(|(rank, _)| *rank);
+        self.doubts.add(&more.doubts);
+    }
+
+    /// Describes the findings, in the order of their ranks. The machine makes their runs again.
+    fn describe(
+        &self,
+        machine: &mut SymbolicMachine,
+        wanted: &SymbolicOptions,
+        code: &Code,
+    ) -> Shown {
+        let mut state = |found: &FoundState| {
+            let path = if wanted.paths {
+                symbolic_path(machine, code, &found.run)
+            } else {
+                Vec::new()
+            };
+            follow(machine, &found.run);
+            let wrong = match found.end {
+                End::Final => machine.final_mishaps(),
+                _ => Vec::new(),
+            };
+            SymbolicStateRecord {
+                ending: match found.end {
+                    End::Deadlock => Ending::Deadlock,
+                    End::Failure => Ending::Failure,
+                    End::Cut => Ending::Open,
+                    _ => Ending::Final,
+                },
+                path_condition: machine.path_condition(),
+                substitution: machine.substitution(),
+                schedule: found.schedule.to_string(),
+                mishaps: wrong.iter().map(|m| machine.explain(m).0).collect(),
+                path,
+                example: Vec::new(),
+            }
+        };
+        let mishap = |(what, found): &(&String, &FoundMishap)| SymbolicMishap {
+            what: (*what).clone(),
+            schedule: found.schedule.to_string(),
+            example: Vec::new(),
+        };
+        Shown {
+            listed: self.ends.iter().map(&mut state).collect(),
+            open: self.open.iter().map(&mut state).collect(),
+            mishaps: self.mishaps_by_rank().iter().map(mishap).collect(),
+        }
+    }
+
+    fn mishaps_by_rank(&self) -> Vec<(&String, &FoundMishap)> {
+        let mut all: Vec<(&String, &FoundMishap)> = self.mishaps.iter().collect();
+        all.sort_by_key(|(_, found)| found.rank);
+        all
     }
 
     /// Finds values for every listed state, every mishap and the first deadlock, and repeats the
     /// runs with these values. Returns whether a violation occurred again.
-    fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {
+    fn examples(
+        &self,
+        machine: &mut SymbolicMachine,
+        shown: &mut Shown,
+        options: &Options,
+    ) -> bool {
         let mut run_again = |run: &Schedule, mishap: Option<&Mishap>| {
             follow(machine, run);
             if let Some(mishap) = mishap {
@@ -313,22 +394,53 @@ impl Collecting {
             run_again(machine, mishap, options)
         };
         let mut wrong = false;
-        for found in &mut self.mishaps {
-            if let Some(shown) = run_again(&found.run, Some(&found.mishap)) {
-                found.record.example = shown.1;
+        let mishaps = self.mishaps_by_rank();
+        for (record, (_, found)) in shown.mishaps.iter_mut().zip(mishaps) {
+            if let Some((_, values)) = run_again(&found.run, Some(&found.mishap)) {
+                record.example = values;
                 wrong = true;
             }
         }
-        for (state, run) in self.listed.iter_mut().zip(&self.runs) {
+        for (state, found) in shown.listed.iter_mut().zip(&self.ends) {
+            let run = &found.run;
             if let Some((ends, values)) = run_again(run, None) {
                 assert_eq!(ends, state.ending, "a run ends differently: {run}");
                 state.example = values;
             }
         }
         let deadlock = self.deadlock.as_ref();
-        let again = deadlock.and_then(|run| run_again(run, None));
+        let again = deadlock.and_then(|(_, run)| run_again(run, None));
         wrong || again.is_some_and(|(ends, _)| ends == Ending::Deadlock)
     }
+}
+
+/// Returns the symbolic path of a run, event by event (Definition 2).
+fn symbolic_path(machine: &mut SymbolicMachine, code: &Code, run: &Schedule) -> Vec<PathEvent> {
+    let mut path = Vec::new();
+    machine.back_to(0);
+    for step in &run.0 {
+        let process = machine.processes().find(&step.process);
+        let made = process.map(|process| machine.step(process, &step.outcomes).is_ok());
+        assert_eq!(
+            made,
+            Some(true),
+            "a symbolic run cannot be made again: {run}"
+        );
+        let conditions = machine.last_conditions();
+        let Some(event) = machine.events().last() else {
+            continue;
+        };
+        let says_something =
+            !conditions.is_empty() || !event.touched.is_empty() || !event.spawned.is_empty();
+        if says_something && !event.stayed {
+            let process = step.process.to_string();
+            let condition = Some(conjunction(&conditions));
+            let accesses = event.touched.iter().copied();
+            let event = path_event(&|cell| code.cell_name(cell), process, condition, accesses);
+            path.push(event);
+        }
+    }
+    path
 }
 
 /// Reduces the current run to the events that happen before a mishap of its last step. Other events

@@ -17,6 +17,7 @@
 //! branch, which is as cheap as keeping concrete values. Every finding is run again with the values
 //! found before it is shown; if it does not occur again, that is a defect of Mazurka.
 
+mod least_runs;
 mod results;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::front::Front;
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Refused, Watch, evidence};
 
+pub(crate) use least_runs::{LeastRuns, in_normal_form};
 use results::{AllResults, Pair, PartResults};
 
 /// Number of conflicts after which the embedded solver gives up on a query: well below a second.

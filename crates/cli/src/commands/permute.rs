@@ -8,7 +8,7 @@ use mazurka::run::Plan;
 
 use mazurka_report::Figure;
 
-use super::{Refusal, plan, view};
+use super::{Refusal, jobs, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -75,6 +75,10 @@ pub(crate) struct PermuteArgs {
     /// The class to draw, by its number in the list
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = values::count)]
     class: u64,
+    /// Workers that permute in parallel [default: one for each core]; they do not change the
+    /// result. With --complete one worker permutes
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -101,7 +105,7 @@ pub(super) fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         any_start: args.symbolic_initial,
         listed: usize::try_from(args.classes).unwrap_or(usize::MAX),
     };
-    let options = args.limits.options(1);
+    let options = args.limits.options(jobs(args.jobs));
     let permuted = watched(&options.limits, args.output.quiet, |watch| {
         program.permute(&wanted, &options, watch)
     })?;

@@ -7,7 +7,7 @@ use mazurka::symbolic::{Reduction, SymbolicOptions, SymbolicRecord};
 
 use mazurka_report::Figure;
 
-use super::{Refusal, view};
+use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
 use crate::exit::Exit;
 use crate::program::{ProgramArgs, load_maz};
@@ -61,6 +61,9 @@ pub(crate) struct SymbolicArgs {
     /// How many states to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
     states: u64,
+    /// Workers that explore in parallel [default: one for each core]; they do not change the result
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -82,8 +85,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
         &args.program.set,
         "executed symbolically: the main block gives every field its value, so none is unknown",
     )?;
-    // `symbolic` has no workers. With 0 here, the record contains no number of workers.
-    let options = args.search.options(0)?;
+    let options = args.search.options(jobs(args.jobs))?;
     let wanted = |por: Reduction| SymbolicOptions {
         por,
         prefix_pruning: args.prefix_pruning,

@@ -35,6 +35,8 @@
 //!
 //! A run that was cut by a limit is permuted as far as it goes ([`UpTo`]).
 //!
+//! Several workers share the permutations of one path (`branches.rs`).
+//!
 //! # Completeness
 //!
 //! The permutations of one path do not include the executions that take other paths (erratum E6). A
@@ -54,6 +56,7 @@
 //!   early (`again`). The search never leaves a prefix because of a sleeping process whose label
 //!   has a `choose`.
 
+mod branches;
 mod known;
 mod printed;
 mod seed;
@@ -69,9 +72,11 @@ use crate::Findings;
 use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::{End, Policy};
 use crate::drive::search::{Engine, Session};
+use branches::Branches;
 use known::{Deviation, Known};
 use seed::{Seed, conflict, print};
 
+pub use branches::{Collectors, STEPS_OF_PART};
 pub use printed::PrintedForms;
 pub use up_to::UpTo;
 
@@ -130,9 +135,19 @@ impl<E: Labelled> Engine<E> for Permute {
 
     fn search(&self, mut session: Session<'_, '_, E>) -> Permuted {
         let mut policy = Fagiani::new(self.schedule.clone(), self.extent.complete);
-        let mut findings = session.explore(&mut policy);
-        let blocked = &mut findings.counts.blocked;
-        *blocked = blocked.saturating_sub(policy.not_runs);
+        let findings = policy.explore(&mut session);
+        self.with_printed(findings, policy, session)
+    }
+}
+
+impl Permute {
+    /// Adds the counts of the paper's classes of the recorded path, if they are wanted.
+    fn with_printed<E: Labelled>(
+        &self,
+        mut findings: Findings,
+        policy: Fagiani,
+        mut session: Session<'_, '_, E>,
+    ) -> Permuted {
         let recorded = policy.recorded.filter(|_| self.extent.printed);
         let mut printed = None;
         if let Some(seed) = recorded {
@@ -167,6 +182,8 @@ enum Kind {
     Permutes,
     /// It is being run to an end, where it becomes a seed.
     Records,
+    /// It is on the way to the branches that are explored.
+    Way,
     /// The search does not continue from it: it agrees with no seed to permute, or is a duplicate.
     Dead,
 }
@@ -258,6 +275,12 @@ struct Fagiani {
     again: bool,
     scratch: Vec<bool>,
     claims: Claims,
+    /// The branches to explore, if not everything is explored.
+    branches: Option<Branches>,
+    /// The number of steps that are still made before the remaining branches are given away.
+    steps_left: u64,
+    /// The branches that were given away, in the order in which one worker explores them.
+    given: Vec<Branches>,
 }
 
 impl Fagiani {
@@ -282,7 +305,18 @@ impl Fagiani {
             again: false,
             scratch: Vec::new(),
             claims: Claims::new(),
+            branches: None,
+            steps_left: u64::MAX,
+            given: Vec::new(),
         }
+    }
+
+    /// Explores the program of a session.
+    fn explore<E: Labelled>(&mut self, session: &mut Session<'_, '_, E>) -> Findings {
+        let mut findings = session.explore(self);
+        let blocked = &mut findings.counts.blocked;
+        *blocked = blocked.saturating_sub(self.not_runs);
+        findings
     }
 
     fn push(&mut self, kind: Kind, labels: Fingerprint) {
@@ -618,6 +652,10 @@ impl<E: Labelled> Policy<E> for Fagiani {
 
     fn enter(&mut self, program: &E) {
         self.known = false;
+        self.steps_left = self.steps_left.saturating_sub(1);
+        if self.is_on_the_way(program) {
+            return;
+        }
         let parent = self.nodes.last().map(|node| node.kind);
         match parent {
             None => self.push(Kind::Records, Fingerprint::EMPTY),
@@ -635,6 +673,7 @@ impl<E: Labelled> Policy<E> for Fagiani {
             let node = self.nodes.last_mut()?;
             let process = match node.kind {
                 Kind::Dead => None,
+                Kind::Way => self.way_on(program, outcomes),
                 Kind::Permutes => self.trying(outcomes),
                 Kind::Records if node.tried == 0 => {
                     node.tried = 1;
@@ -694,6 +733,9 @@ impl<E: Labelled> Policy<E> for Fagiani {
         }
         if let Some(parent) = self.nodes.last_mut() {
             parent.again = again;
+        }
+        if self.steps_left == 0 {
+            self.give_away(program);
         }
     }
 }

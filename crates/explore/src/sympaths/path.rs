@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 pub(super) struct PastEvent {
     pub(super) process: ProcessId,
     pub(super) outcomes: SmallVec<[i64; 1]>,
-    pub(super) touched: Box<[(Access, Option<u32>)]>,
-    pub(super) spawned: Box<[ProcessId]>,
-    pub(super) joined: Box<[ProcessId]>,
+    pub(super) touched: SmallVec<[(Access, Option<u32>); 3]>,
+    pub(super) spawned: SmallVec<[ProcessId; 1]>,
+    pub(super) joined: SmallVec<[ProcessId; 1]>,
     /// Whether the event has a false `assume`.
     pub(super) discards: bool,
 }
@@ -73,6 +73,25 @@ impl Drop for MadeStep {
             next = step.before.take();
         }
     }
+}
+
+/// Returns these steps after others.
+pub(super) fn made_after(
+    before: MadeSteps,
+    steps: impl IntoIterator<Item = ScheduledStep>,
+) -> MadeSteps {
+    let all = steps.into_iter();
+    all.fold(before, |before, step| {
+        Some(Rc::new(MadeStep { step, before }))
+    })
+}
+
+/// Returns the run of these steps.
+pub(super) fn run_of(made: &MadeSteps) -> Schedule {
+    let before = std::iter::successors(made.as_deref(), |made| made.before.as_deref());
+    let mut steps: Vec<ScheduledStep> = before.map(|made| made.step.clone()).collect();
+    steps.reverse();
+    Schedule(steps)
 }
 
 /// Returns the fingerprint of a path's form.

@@ -9,16 +9,15 @@
 //! A separate machine makes the kept runs again, in normal form, and compares the results. So the
 //! answers of its solver do not depend on the search either.
 
-use std::collections::hash_map::Entry;
 use std::thread::ThreadId;
 
-use mazurka_core::{Event, Execution, Fingerprint, Schedule, TraceHasher, canonical_order};
+use mazurka_core::{Execution, Fingerprint, Schedule};
 use mazurka_explore::Observer;
 use mazurka_lang::{Agreement, Doubts, Observed, SymbolicMachine, Valuation};
 use mazurka_smt::Statistics;
 use rustc_hash::FxHashMap;
 
-use super::follow;
+use super::{LeastRuns, follow, in_normal_form};
 
 /// Limit on the pairs of results that are compared.
 const MOST_COMPARISONS: u64 = 200_000;
@@ -26,54 +25,28 @@ const MOST_COMPARISONS: u64 = 200_000;
 /// The fingerprints of the observation and of the path condition.
 type ResultPrint = (Fingerprint, Fingerprint);
 
-/// The run that is kept for a result. Its trace is determined, but the search decides which of the
-/// equivalent schedules is stored.
-#[derive(Clone, Debug)]
-struct KeptRun {
-    /// The number of its steps, and the fingerprint of its trace.
-    rank: (usize, Fingerprint),
-    /// As text, which takes an eighth of the memory.
-    schedule: Box<str>,
-}
-
 /// Collects the results of final states.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    runs: FxHashMap<ResultPrint, KeptRun>,
-    /// The trace of the current run.
-    hasher: TraceHasher,
+    runs: LeastRuns<ResultPrint>,
 }
 
 impl Observer<SymbolicMachine> for Results {
     fn start(&mut self, program: &SymbolicMachine) {
-        self.runs.clear();
-        self.hasher = TraceHasher::new();
-        for event in program.whole() {
-            self.hasher.push(event, program.processes());
-        }
+        self.runs.start(program);
     }
 
     fn pushed(&mut self, program: &SymbolicMachine) {
-        let event = program.whole().last().expect("the step that was made");
-        self.hasher.push(event, program.processes());
+        self.runs.pushed(program);
     }
 
     fn popping(&mut self, _: &SymbolicMachine) {
-        self.hasher.pop();
+        self.runs.popping();
     }
 
     fn complete(&mut self, program: &SymbolicMachine) {
-        if !program.is_final() {
-            return;
-        }
-        let rank = (program.whole().len(), self.hasher.trace());
-        let known = self.runs.entry(program.result_print());
-        if !matches!(&known, Entry::Occupied(known) if known.get().rank <= rank) {
-            let schedule = Schedule::from_run(program.whole(), program.processes());
-            known.insert_entry(KeptRun {
-                rank,
-                schedule: schedule.to_string().into(),
-            });
+        if program.is_final() {
+            self.runs.keep(program, program.result_print());
         }
     }
 }
@@ -123,7 +96,7 @@ impl AllResults {
         let mut all = AllResults::default();
         let mut asked: FxHashMap<ThreadId, Statistics> = FxHashMap::default();
         for part in parts {
-            all.results.absorb(part.results);
+            all.results.runs.absorb(part.results.runs);
             let Some((worker, doubts, so_far)) = part.worker else {
                 continue;
             };
@@ -138,13 +111,6 @@ impl AllResults {
         asked.into_values().for_each(|one| all.asked += one);
         all
     }
-}
-
-/// Returns the schedule of the normal form of the current run, which all equivalent runs share.
-fn in_normal_form(program: &SymbolicMachine) -> Schedule {
-    let (run, processes): (&[Event], _) = (program.whole(), program.processes());
-    let order = canonical_order(run, |process| processes.path(process));
-    Schedule::of_each(order.iter().map(|&at| &run[at]), processes)
 }
 
 /// Two runs for the same values with different results.
@@ -168,19 +134,6 @@ pub(super) struct Comparison {
 }
 
 impl Results {
-    /// Adds the results of another part.
-    fn absorb(&mut self, mut more: Results) {
-        if more.runs.len() > self.runs.len() {
-            std::mem::swap(&mut self.runs, &mut more.runs);
-        }
-        for (print, run) in more.runs {
-            let known = self.runs.entry(print);
-            if !matches!(&known, Entry::Occupied(known) if known.get().rank <= run.rank) {
-                known.insert_entry(run);
-            }
-        }
-    }
-
     /// Compares results in pairs, up to the first two that differ for some values. `scout` repeats
     /// the runs as they were kept, and `machine` makes them in normal form. `is_over` says whether
     /// the time is over.
@@ -194,8 +147,7 @@ impl Results {
             empty: self.runs.is_empty(),
             ..Comparison::default()
         };
-        let mut all: Vec<(ResultPrint, KeptRun)> = self.runs.into_iter().collect();
-        all.sort_unstable_by_key(|(print, run)| (run.rank, *print));
+        let all = self.runs.sorted();
         if all.iter().all(|(print, _)| print.0 == all[0].0.0) {
             return found;
         }
@@ -208,8 +160,7 @@ impl Results {
                 (found.unsure, found.out_of_time) = (true, true);
                 return found;
             }
-            let made: Schedule = run.schedule.parse().expect("a schedule as it was written");
-            follow(scout, &made);
+            follow(scout, run);
             let schedule = in_normal_form(scout);
             follow(machine, &schedule);
             let new = machine.observed();

@@ -537,3 +537,62 @@ fn a_choice_between_symbolic_bounds_is_part_of_the_path() {
         [Some("n > 3".to_owned()), Some("n > 2".to_owned())]
     );
 }
+
+/// The permutations of these runs take so many steps that workers share them.
+#[test]
+fn permutations_are_the_same_for_any_number_of_workers() {
+    let orders = "var x: int = 0
+        process (p in 0..8) { x := x * 10 + p + 1 }";
+    for (program, listed, executable) in [
+        (program("writers", &[("N", "8")]), 7, 40_320),
+        (load("orders.maz", orders, &[]), 1000, 40_320),
+        (load("orders.maz", orders, &[]), 45_000, 40_320),
+        (program("readers", &[("N", "14")]), 1000, 16_384),
+    ] {
+        let wanted = Permuting {
+            listed,
+            ..random(3)
+        };
+        let permuted = |jobs: usize| {
+            let options = Options {
+                jobs,
+                ..Options::default()
+            };
+            let found = program.permute(&wanted, &options, &mut quietly());
+            let mut found = found.expect("permutations");
+            let counts = &mut found.record.counts;
+            let steps = std::mem::take(&mut counts.steps);
+            counts.events = 0;
+            (found.record.seconds, found.record.options) = (0.0, None);
+            (found, steps)
+        };
+        let (one, steps) = permuted(1);
+        assert_eq!(one.permutations.executable, executable);
+        let classes = usize::try_from(executable).expect("a small number");
+        assert_eq!(one.permutations.classes.len(), classes.min(listed));
+        for jobs in [2, 3] {
+            let (more, more_steps) = permuted(jobs);
+            assert_eq!(one, more, "{jobs} jobs");
+            // The steps on the way to branches are counted, too.
+            assert!(more_steps > steps, "{jobs} jobs did not share the branches");
+        }
+    }
+}
+
+#[test]
+fn limits_stop_the_workers_that_permute() {
+    let program = program("writers", &[("N", "14")]);
+    let mut options = Options {
+        jobs: 3,
+        ..Options::default()
+    };
+    options.limits.time = Some(std::time::Duration::from_millis(500));
+    let started = std::time::Instant::now();
+    let found = program.permute(&random(0), &options, &mut quietly());
+    let found = found.expect("permutations");
+    assert!(started.elapsed() < std::time::Duration::from_secs(8));
+    assert!(found.record.scope.bounds.contains(&Bound::TimeLimit(500)));
+    assert!(found.permutations.executable > 1000);
+    assert_eq!(found.permutations.classes.len(), 1000);
+    assert_ne!(found.record.verdict, Verdict::Verified);
+}

@@ -302,7 +302,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Takes the next consistent alternative of a choice point. Returns whether there was one.
     pub(super) fn advance(&mut self, frame: &mut Frame) -> ControlFlow<(), bool> {
         self.urgent = None;
-        self.cut.races = Some(0);
+        self.plan.races = Some(0);
         let found = match frame {
             Frame::Read(frame) => self.advance_read(frame),
             Frame::Write(frame) => self.advance_write(frame),
@@ -310,7 +310,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
             Frame::Decision(frame) => self.advance_decision(frame),
             Frame::Locks(frame) => self.advance_locks(frame),
         }?;
-        self.cut.races = None;
+        self.plan.races = None;
         ControlFlow::Continue(found)
     }
 

@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 
 use crate::common::{panic_with_smallest, programs};
 use mazurka_core::{Execution, Fingerprint, Labelled, Limits, Schedule, Status, TraceHasher};
-use mazurka_explore::{Extent, Goal, Observer, Permute, Permuted, Search};
+use mazurka_explore::{Collectors, Extent, Goal, Observer, Permute, Permuted, Search, Workers};
 use mazurka_lang::hir::{Program, Type};
 use mazurka_lang::{AnyStart, Code, Concolic, LabelledMachine, Machine, Outlook};
+use mazurka_testkit::swarm::{BATCH, swarm};
 use mazurka_testkit::{
     Aspect, Config, Dependence, Limit, Recording, Rng, Summary, Visit, every_run, generate,
     machine, naive,
@@ -64,6 +65,107 @@ fn run(program: &mut LabelledMachine, schedule: &Schedule, complete: bool) -> (P
     let watch = &mut |_: &_| ControlFlow::Continue(());
     let permuted = permute.run(program, watch, &mut recording);
     (permuted, recording.finish())
+}
+
+/// The complete runs, in the order in which they are found.
+#[derive(Default)]
+struct CompleteRuns(Vec<String>);
+
+impl Observer<LabelledMachine> for CompleteRuns {
+    fn complete(&mut self, program: &LabelledMachine) {
+        let run = Schedule::from_run(program.events(), program.processes());
+        self.0.push(run.to_string());
+    }
+}
+
+/// Permutes one path with some workers, which give branches away after a few steps. Returns what
+/// does not depend on the workers, and the number of parts.
+fn shared(text: &str, schedule: &Schedule, jobs: usize, steps: u64) -> (String, usize) {
+    let programs = || labelled(text).expect("a program");
+    let workers = Workers {
+        count: jobs,
+        programs: &programs,
+    };
+    let collectors = Collectors {
+        observers: &CompleteRuns::default,
+        finish: &|runs: CompleteRuns| runs.0,
+        steps,
+    };
+    let permute = permuting(schedule, Extent::default(), Limits::default());
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let (mut permuted, runs) = permute.share(&mut programs(), &workers, watch, &collectors);
+    let parts = runs.len();
+    let counts = &mut permuted.findings.counts;
+    (counts.steps, counts.events) = (0, 0);
+    let found = &permuted.findings;
+    let told = format!(
+        "{:?}\n{:?}\n{:?} {:?} {:?} {:?}\n{}",
+        permuted.counts,
+        found.counts,
+        found.failures,
+        found.deadlock,
+        found.bounds,
+        found.stopped,
+        runs.concat().join("\n")
+    );
+    (told, parts)
+}
+
+/// Returns a difference that workers make, or the number of parts.
+fn fault_of_workers(text: &str, chance: u64) -> Result<usize, String> {
+    let Some(mut program) = labelled(text) else {
+        return Ok(0);
+    };
+    let Some(schedule) = random_run(&mut program, chance) else {
+        return Ok(0);
+    };
+    let (one, whole) = shared(text, &schedule, 1, 1);
+    assert_eq!(whole, 1);
+    let mut most = 0;
+    for (jobs, steps) in [(2, 1), (2, 20), (3, 7)] {
+        let (more, parts) = shared(text, &schedule, jobs, steps);
+        if one != more {
+            return Err(format!("{jobs} workers, {steps} steps:\n{one}\n{more}"));
+        }
+        most = most.max(parts);
+    }
+    Ok(most)
+}
+
+/// Compares workers on random programs of both generators, from a seed on.
+fn workers_agree(first: u64, count: u64) {
+    let mut parts = 0;
+    for seed in first..first + count {
+        let program = generate(seed, &Config::default());
+        match fault_of_workers(&program.to_string(), seed) {
+            Ok(some) => parts += some,
+            Err(_) => panic_with_smallest(&format!("seed {seed}"), &program, |text| {
+                fault_of_workers(text, seed).err()
+            }),
+        }
+    }
+    for seed in first..first + count {
+        let text = swarm(seed * BATCH / 2);
+        match fault_of_workers(&text, seed) {
+            Ok(some) => parts += some,
+            Err(fault) => panic!("swarm {seed}: {fault}\n{text}"),
+        }
+    }
+    assert!(
+        parts as u64 > 10 * count,
+        "{parts} parts of {count} programs"
+    );
+}
+
+#[test]
+fn workers_change_nothing_about_one_path() {
+    workers_agree(0, programs(150));
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn workers_change_nothing_about_one_path_for_long() {
+    workers_agree(4_000_000, programs(20_000));
 }
 
 /// Returns the labels of a run by process, in any order.

@@ -1,17 +1,21 @@
 //! Symbolic execution: the figures of the SymPaths paper, and its Theorems 2 and 3 on random
 //! programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mazurka_core::{Execution, Limits, Mishap, MishapKind, Narrator, Status, with_status};
+use mazurka_core::{
+    Bound, Execution, Limits, Mishap, MishapKind, Narrator, Semantics, Status, with_status,
+};
 use mazurka_explore::{
-    Algorithm, Audience, End, Goal, LeadsHere, Observer, Reduction, Search, SymbolicFindings,
-    SymbolicSearch, past_is_discarded,
+    Algorithm, Audience, End, Goal, LeadsHere, Observer, Rank, Reduction, Search, SymbolicFindings,
+    SymbolicSearch, Workers, past_is_discarded,
 };
 use mazurka_lang::{Machine, Setting, SymbolicMachine, compile, compile_symbolic, load};
 use mazurka_smt::{Assembly, Choice, assemble};
+use mazurka_testkit::swarm::{BATCH, swarm};
 use mazurka_testkit::tree::{Program, Type, Var};
 use mazurka_testkit::{Config, Limit, Visit, every_run, generate};
 
@@ -66,6 +70,7 @@ fn run(
         reduction,
         pruned,
         limits,
+        alone: Duration::ZERO,
     };
     search.run(machine, watch, audience)
 }
@@ -527,4 +532,131 @@ fn small() -> Config {
 #[test]
 fn symbolic_states_represent_the_states_of_their_valuations() {
     programs(1, 60, &small());
+}
+
+/// Describes all findings by their ranks.
+#[derive(Default)]
+struct Ranked(BTreeMap<Rank, String>);
+
+impl Audience<SymbolicMachine> for Ranked {
+    fn ended(&mut self, machine: &SymbolicMachine, end: End, leads_here: &dyn LeadsHere) {
+        // States that were not expanded have an order of their own.
+        if end != End::Cut {
+            let (state, schedule) = (machine.fingerprint(), leads_here.schedule());
+            let text = format!("{end:?} {state:?} {schedule} made {}", leads_here.run());
+            let known = self.0.entry(leads_here.rank()).or_default();
+            known.push_str(&text);
+        }
+    }
+
+    fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, leads_here: &dyn LeadsHere) {
+        let (what, schedule) = (machine.explain(&mishap).0, leads_here.schedule());
+        let known = self.0.entry(leads_here.rank()).or_default();
+        known.push_str(&format!("{what} {schedule} made {}; ", leads_here.run()));
+    }
+}
+
+/// Returns the findings of some workers, in the order of the ranks, and whether workers shared the
+/// search.
+fn shared(
+    source: &str,
+    (search, exits, solver): (&SymbolicSearch, bool, bool),
+    jobs: usize,
+) -> (SymbolicFindings, Vec<String>, bool) {
+    let machines = || symbolic_machine(source, &[], exits, solver);
+    let workers = Workers {
+        count: jobs,
+        programs: &machines,
+    };
+    let watch = &mut |_: &_| ControlFlow::Continue(());
+    let (mut found, all) = search.share(&mut machines(), &workers, watch, &Ranked::default);
+    found.elapsed = Duration::ZERO;
+    let several = all.len() > 1;
+    let mut ranked: Vec<(Rank, String)> = all.into_iter().flat_map(|one| one.0).collect();
+    ranked.sort();
+    let told = ranked.into_iter().map(|(_, text)| text).collect();
+    (found, told, several)
+}
+
+/// Compares one worker with two and three. Returns how many of these searches were shared.
+fn the_same_for_any_number_of_workers(name: &str, source: &str) -> u64 {
+    let mut shares = 0;
+    for &reduction in Reduction::ALL {
+        for (solver, pruned, exits) in [(true, false, false), (true, true, true)] {
+            let search = SymbolicSearch {
+                reduction,
+                pruned,
+                limits: Limits {
+                    depth: Some(30),
+                    ..Limits::default()
+                },
+                alone: Duration::ZERO,
+            };
+            let with = (&search, exits, solver);
+            // A limit on steps is exact, and one worker honours it.
+            let limited = SymbolicSearch {
+                limits: Limits {
+                    steps: Some(20_000),
+                    ..search.limits.clone()
+                },
+                ..search.clone()
+            };
+            let (small, ..) = shared(source, (&limited, exits, solver), 1);
+            if small
+                .bounds
+                .iter()
+                .any(|bound| matches!(bound, Bound::MaxSteps(_)))
+            {
+                continue;
+            }
+            let one = shared(source, with, 1);
+            assert!(!one.2);
+            for jobs in [2, 3] {
+                let more = shared(source, with, jobs);
+                let title = format!("{name}, {reduction}, pruned {pruned}, {jobs} workers");
+                assert_eq!(one.0, more.0, "{title}\n{source}");
+                assert_eq!(one.1, more.1, "{title}\n{source}");
+                shares += u64::from(more.2);
+            }
+        }
+    }
+    shares
+}
+
+#[test]
+fn workers_change_nothing_for_random_programs() {
+    let count = crate::common::programs(40);
+    let config = Config {
+        processes: 3,
+        interleavings: 3000.0,
+        ..Config::default()
+    };
+    let mut shares = 0;
+    for seed in 0..count {
+        if let Some(family) = Family::new(&generate(seed, &config), 2) {
+            let name = format!("program {seed}");
+            shares += the_same_for_any_number_of_workers(&name, &family.text);
+        }
+    }
+    for seed in 0..count {
+        let text = swarm(seed * BATCH / 2);
+        if load(&text, &[]).is_ok() {
+            let name = format!("swarm {seed}");
+            shares += the_same_for_any_number_of_workers(&name, &text);
+        }
+    }
+    assert!(
+        shares > 2 * count,
+        "{shares} of {count} programs were shared"
+    );
+}
+
+#[test]
+fn workers_change_nothing_for_the_figure_of_the_paper() {
+    for bounds in [["1", "1"], ["2", "1"]] {
+        let source = FIG8
+            .replace("const A = 1", &format!("const A = {}", bounds[0]))
+            .replace("const B = 1", &format!("const B = {}", bounds[1]));
+        assert!(the_same_for_any_number_of_workers("Fig. 8", &source) >= 8);
+    }
 }

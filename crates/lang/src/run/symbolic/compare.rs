@@ -21,14 +21,25 @@ impl SymbolicMachine {
     /// Returns two fingerprints: of the observed cells, and of the path condition as a set. They
     /// are the same in every machine for this program.
     pub fn result_print(&self) -> (Fingerprint, Fingerprint) {
-        let observed = self.observation();
-        let logic = &mut *self.logic.borrow_mut();
+        (self.observation(), self.path_print())
+    }
+
+    /// Returns the same fingerprints for the values of these variables.
+    pub fn print_of(&self, names: &[String]) -> (Fingerprint, Fingerprint) {
+        let observed = self.values_of(names);
+        let values = observed.values().iter();
+        let values = values.fold(Fingerprint::EMPTY, |all, &value| {
+            all.then_all(self.logic.borrow_mut().print(value))
+        });
+        (values, self.path_print())
+    }
+
+    /// Returns the fingerprint of the path condition as a set.
+    fn path_print(&self) -> Fingerprint {
+        let mut logic = self.logic.borrow_mut();
         let path = self.path_as_set().into_iter();
         let conditions = path.map(|condition| logic.print(condition).then(1));
-        (
-            observed,
-            conditions.fold(Fingerprint::ZERO, Fingerprint::and),
-        )
+        conditions.fold(Fingerprint::ZERO, Fingerprint::and)
     }
 
     /// Returns the conditions of the path, each once, in an order that does not depend on the order
@@ -119,6 +130,10 @@ impl Semantics for SymbolicMachine {
 
     fn state(&self) -> SymbolicState {
         self.state.clone()
+    }
+
+    fn copy_state(&self, into: &mut SymbolicState) {
+        into.clone_from(&self.state);
     }
 
     fn fairness(&self) -> Fairness {

@@ -106,7 +106,7 @@ type ProcessKey<'a> = (
 );
 
 /// A state of a symbolic run. Its terms belong to the machine that made it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SymbolicState {
     /// σ: for each cell a term over initial values and inputs.
     pub(super) cells: Vec<Term>,
@@ -114,6 +114,23 @@ pub struct SymbolicState {
     pub(super) processes: Vec<SymbolicProcess>,
     /// φ as a list of conditions.
     pub(super) path: Vec<Term>,
+}
+
+// Implemented by hand, so that copying into an existing state reuses its memory.
+impl Clone for SymbolicState {
+    fn clone(&self) -> Self {
+        Self {
+            cells: self.cells.clone(),
+            processes: self.processes.clone(),
+            path: self.path.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.cells.clone_from(&other.cells);
+        self.processes.clone_from(&other.processes);
+        self.path.clone_from(&other.path);
+    }
 }
 
 impl SymbolicState {
