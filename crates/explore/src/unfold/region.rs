@@ -128,7 +128,8 @@ impl Region {
     fn excludes(&self, net: &Net, extension: u32) -> bool {
         let thread = net.extension(extension).thread;
         if let Some(&step) = self.threads.get(&thread) {
-            return step != extension;
+            // Several extensions may stand for one event if the step joins processes.
+            return step != extension && touches_only_cells(net, extension);
         }
         if self.uses.is_empty() {
             return false;

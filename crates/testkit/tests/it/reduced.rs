@@ -58,7 +58,7 @@ fn compare(text: &str, brute: bool) -> Result<Option<[u64; 2]>, String> {
     let Some((few, found)) = alone(text, &stateful(true)) else {
         return Err("the reduced search takes more steps".to_owned());
     };
-    let program = machine(text).map_err(|mistake| mistake.to_string())?;
+    let program = machine(text)?;
     let lost = all.lost || !found_all.bounds.is_empty();
     if !lost && few != all {
         return Err(format!("reduced: {few:?}\nis: {all:?}"));
