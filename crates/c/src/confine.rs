@@ -1,9 +1,6 @@
 //! Limits for the process that runs a program. This is not a sandbox: the program has the rights of
 //! the user.
 
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-
 use crate::Child;
 
 /// Maximum size of the address space; the memory that threads use is a part of it.
@@ -46,12 +43,6 @@ pub fn keep_files() {
             libc::CLOSE_RANGE_CLOEXEC,
         );
     }
-}
-
-/// Lets the process that a command starts lead a group of its own, to which the processes belong
-/// that it starts.
-pub fn lead_group(command: &mut Command) {
-    command.process_group(0);
 }
 
 /// Asks a child process to end and to report its results. The caller must not have waited for the

@@ -55,9 +55,6 @@ pub fn interrupt_process(_child: Child) {}
 /// Does nothing: there is no process to kill.
 pub fn kill_process(_child: Child) {}
 
-/// Has no effect.
-pub fn lead_group(_command: &mut std::process::Command) {}
-
 /// A program in one of its executions. It has no values on this system.
 #[derive(Debug)]
 pub enum Machine {}

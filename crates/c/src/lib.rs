@@ -101,12 +101,11 @@ mod world;
 
 pub use calls::shim_source;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use confine::{confine, interrupt_process, keep_files, kill_process, lead_group};
+pub use confine::{confine, interrupt_process, keep_files, kill_process};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{
     Machine, TRAIL_SIZE, confine, interrupt, interrupt_process, keep_files, keep_trail,
-    kill_process, lead_group, left_behind, load, must_agree, on_refusal_before_main, outside,
-    set_deadline,
+    kill_process, left_behind, load, must_agree, on_refusal_before_main, outside, set_deadline,
 };
 pub use inputs::wrong_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -208,7 +207,7 @@ pub const RUNS_HERE: bool = cfg!(all(
 pub struct Child {
     /// Its number.
     pub id: u32,
-    /// Whether signals go to all processes of its group, which it leads ([`lead_group`]).
+    /// Whether signals go to all processes of its group, which it leads.
     pub leads: bool,
 }
 

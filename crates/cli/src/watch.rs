@@ -255,7 +255,8 @@ impl Workers {
         if interrupted() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        mazurka::native::lead_group(command);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
         let child = quiet(command).spawn()?;
         self.finish(child, true, process::Child::wait_with_output)
     }

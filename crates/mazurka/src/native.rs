@@ -17,8 +17,8 @@ use crate::{Options, Program, Refused};
 pub use mazurka_c::{
     CXX_LINK_FLAGS, Child, FLAGS, INSTRUMENTED, LAST_FLAGS, LINK_FLAGS, LoadError, OPTIONAL_FLAGS,
     REFUSED_FLAGS, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine, interrupt,
-    interrupt_process, keep_files, keep_trail, kill_process, lead_group, left_behind,
-    on_refusal_before_main, shim_flags, shim_source, wrong_input,
+    interrupt_process, keep_files, keep_trail, kill_process, left_behind, on_refusal_before_main,
+    shim_flags, shim_source, wrong_input,
 };
 use mazurka_c::{Machine, SearchStop};
 

@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, Labels, on_front};
-use crate::run::{Plan, by_chance, continue_with, follow, go_on, names, one_of, tell};
+use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
 
@@ -581,33 +581,24 @@ impl<M: Narrator> Collecting<M> {
     }
 
     /// Checks Theorem 15 of the paper: scheduled in the order of a permutation, the program
-    /// executes this permutation. Consecutive permutations begin with the same steps, which are not
-    /// made again.
+    /// executes this permutation.
     fn test<L: Labelled>(&mut self, program: &L) {
         let tester = &mut self.tester;
-        let pairs = program.events().iter().zip(tester.events());
-        let again = |(one, other): &(&Event, &Event)| {
-            let path = program.processes().path(one.process);
-            path == tester.processes().path(other.process) && one.outcomes == other.outcomes
-        };
-        let known = pairs.take_while(again).count();
-        tester.back_to(known);
-        let rest = &program.events()[known..];
-        continue_with(tester, &Schedule::from_run(rest, program.processes()));
+        let schedule = Schedule::from_run(program.events(), program.processes());
+        follow(tester, &schedule);
         let same = |(one, other): (&Event, &Event)| {
             one.outcomes == other.outcomes
                 && one.claims == other.claims
                 && one.touched == other.touched
                 && one.mishaps.len() == other.mishaps.len()
         };
-        let mut pairs = rest.iter().zip(&tester.events()[known..]);
+        let mut pairs = program.events().iter().zip(tester.events());
         let holds = pairs.all(same)
             && tester.observation() == program.observation()
             && ending(tester) == ending(program);
         assert!(
             holds,
-            "Theorem 15 does not hold for the schedule {}",
-            Schedule::from_run(program.events(), program.processes())
+            "Theorem 15 does not hold for the schedule {schedule}"
         );
     }
 

@@ -185,8 +185,8 @@ fn the_checker_of_proofs_is_small_and_on_its_own() {
     }
     assert!(files > 0, "the checker was not found");
     assert!(
-        lines < 770,
-        "the checker of proofs has {lines} lines without comments, and must have less than 770"
+        lines < 790,
+        "the checker of proofs has {lines} lines without comments, and must have less than 790"
     );
 }
 
