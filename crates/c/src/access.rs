@@ -374,6 +374,20 @@ impl World {
         self.stop.get_or_insert(SearchStop::Restart);
     }
 
+    /// Makes accesses to the observed variables into steps, and restarts the search.
+    pub fn learn_observed(&mut self) {
+        if !self.searching {
+            return;
+        }
+        let observed = self.observed.iter();
+        let bytes = observed.flat_map(|&(_, address, size)| address..address + size);
+        let before = self.learned.shared.len();
+        self.learned.shared.extend(bytes);
+        if self.learned.shared.len() > before {
+            self.stop.get_or_insert(SearchStop::Restart);
+        }
+    }
+
     /// Whether accesses to this memory are steps.
     fn is_shared(&self, address: usize, size: usize) -> bool {
         !self.learned.shared.is_empty()
@@ -473,7 +487,7 @@ pub(crate) extern "C" fn plain(
     );
     let own_stack =
         heap::thread_of(address) == Some(world.current.index()) && heap::is_stack(address);
-    let is_step = world.settings.allow_races && world.is_shared(address, size);
+    let is_step = world.is_shared(address, size);
     if writes && !own_stack && !is_step {
         world.me().spin.progress();
     }

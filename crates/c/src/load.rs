@@ -185,7 +185,7 @@ impl Machine {
 
     /// Whether the search itself finds out which accesses are steps.
     pub fn learns_steps(&self) -> bool {
-        world().settings.allow_races
+        world().settings.allow_races || !world().observed.is_empty()
     }
 
     /// Returns a machine for the loaded program; `None` if no program is loaded.

@@ -572,9 +572,11 @@ fn detach(handle: i64, pc: usize) -> i64 {
 ///
 /// This is a step unless all other threads have been joined; only the first `exit` counts. In the
 /// exploration, other threads continue after this step. They could have made the same steps before
-/// it, so this adds no impossible behaviour. The observed values are those at this step.
+/// it, so this adds no impossible behaviour. The observed values are those at this step, so plain
+/// accesses to observed variables are steps in such a program, as if they raced with it.
 pub(crate) fn exit(code: i64, verb: &'static str, pc: usize) {
     if !world().is_alone() {
+        world().learn_observed();
         let cell = world().object(OUTPUT);
         let pending = Pending::new(verb, 0, pc);
         let end = world().end_cell.map(Access::write);

@@ -12,7 +12,8 @@
 //!
 //! Differences:
 //! - [`explore`], [`stop_exploring`] and [`skip_branch`] do nothing: everything is explored.
-//! - `max_threads` and `max_branches` do not restrict the exploration.
+//! - `max_threads` does not restrict the exploration. `max_branches` only raises the limit on the
+//!   length of an execution.
 //! - Statics live for ever, as in Rust. loom drops those of `lazy_static!` when the first thread
 //!   ends, and fails if another thread uses one afterwards.
 //! - `preemption_bound` applies only to searches that do not end without it: see

@@ -173,8 +173,7 @@ impl Program {
         let up_to =
             (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
         let shared = options.jobs > 1 && !wanted.complete && up_to.is_none();
-        let collecting =
-            || Collecting::new(front.machine(options), schedule.0.len(), wanted, shared);
+        let collecting = || Collecting::new(front.machine(options), &schedule, wanted, shared);
         let (found, collected) = match up_to {
             None => {
                 let programs = || {
@@ -183,6 +182,7 @@ impl Program {
                         true => labelled.with_names(),
                         false => labelled,
                     };
+                    number_cells(&mut labelled, &schedule);
                     labelled.set_patience(options.patience.clone());
                     labelled
                 };
@@ -554,6 +554,14 @@ struct Collected {
     known: FxHashMap<ResultKey, usize>,
 }
 
+/// Makes the recorded run, and goes back to the start. Some machines number objects and their cells
+/// in the order in which they meet them, and events are compared by these numbers; so every machine
+/// makes the recorded run first.
+fn number_cells<E: Execution + ?Sized>(program: &mut E, recorded: &Schedule) {
+    follow(program, recorded);
+    program.back_to(0);
+}
+
 /// Collects permutations as they are found, and repeats each of them with another machine as a
 /// test.
 struct Collecting<M> {
@@ -569,11 +577,11 @@ struct Collecting<M> {
 }
 
 impl<M: Narrator> Collecting<M> {
-    fn new(mut tester: M, length: usize, wanted: &Permuting, shared: bool) -> Self {
-        tester.back_to(0);
+    fn new(mut tester: M, recorded: &Schedule, wanted: &Permuting, shared: bool) -> Self {
+        number_cells(&mut tester, recorded);
         Self {
             tester,
-            length: (!wanted.complete).then_some(length),
+            length: (!wanted.complete).then_some(recorded.0.len()),
             listed: wanted.listed,
             shared,
             found: Collected::default(),

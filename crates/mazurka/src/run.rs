@@ -326,11 +326,6 @@ pub(crate) fn tell<M: Narrator>(
 /// Makes the steps of a schedule that is known to fit.
 pub(crate) fn follow<E: Execution + ?Sized>(program: &mut E, schedule: &Schedule) {
     program.back_to(0);
-    continue_with(program, schedule);
-}
-
-/// Makes the steps of a schedule that is known to fit the current state.
-pub(crate) fn continue_with<E: Execution + ?Sized>(program: &mut E, schedule: &Schedule) {
     for step in &schedule.0 {
         let process = program.processes().find(&step.process);
         let made = process.map(|process| program.step(process, &step.outcomes).is_ok());

@@ -92,8 +92,8 @@ fn variables_are_observed_at_the_end() {
     }
     let body = "int x; atomic_int y; void *f(void *p) { y = 1; x = 1; y = 2; x = 2; return p; }\n\
                 int main(void) { START(a, f); return 0; }";
-    // The process ends after no assignment, after the first two, or after all of them.
-    results(body, "x,y", 3);
+    // The process ends after any number of the four assignments.
+    results(body, "x,y", 5);
     results(body, "code", 1);
     let joined = body.replace("return 0", "pthread_join(a, 0); return 0");
     results(&joined, "x,y", 1);
@@ -103,7 +103,14 @@ fn variables_are_observed_at_the_end() {
     results(locked, "x", 2);
     let ends = "int x; void *f(void *p) { exit(1); }\n\
                 int main(void) { START(a, f); x = 1; return 0; }";
-    results(ends, "x,code", 2);
+    // The thread ends it before or after the assignment, or `main` ends it.
+    results(ends, "x,code", 3);
+    let plain = "int g; void *f(void *p) { g = 2; return p; }\n\
+                 int main(void) { START(a, f); return 0; }";
+    results(plain, "g", 2);
+    let within = "int g; void *f(void *p) { exit(0); }\n\
+                  int main(void) { START(a, f); g = 1; pthread_join(a, 0); return 0; }";
+    results(within, "g", 2);
 }
 
 #[test]

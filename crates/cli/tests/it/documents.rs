@@ -93,8 +93,8 @@ fn links_lead_somewhere() {
     ] {
         let text = document(name);
         for (at, _) in text.match_indices("](") {
-            let link = text[at + 2..].split(')').next().unwrap_or("");
-            if !link.contains("://") {
+            let link = text[at + 2..].split([')', '#']).next().unwrap_or("");
+            if !link.is_empty() && !link.contains("://") {
                 assert!(
                     root()
                         .join(name)

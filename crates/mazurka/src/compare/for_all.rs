@@ -260,6 +260,10 @@ pub(super) fn compare(
         };
         let mut one = classes(code, names, left, watch)?;
         for (_, run) in &mut one.outcomes {
+            // After the time is over, the answer is open, and these runs are not shown.
+            if budget.look(Counts::default(), watch).is_break() {
+                break;
+            }
             follow(scout, run);
             *run = in_normal_form(scout);
         }
@@ -271,7 +275,11 @@ pub(super) fn compare(
     let mut found = [one.found, two.found];
     let classes = [one.outcomes, two.outcomes];
     let directions = relation.directions().iter();
+    // If a limit has cut both searches of a direction, its answers decide nothing: neither does the
+    // relation hold, nor is a difference certain.
+    let may_hold = directions.clone().all(|&of| whole[of]);
     let all: Vec<(usize, usize)> = directions
+        .filter(|&&of| may_hold || whole[1 - of])
         .flat_map(|&of| (0..classes[of].len()).map(move |at| (of, at)))
         .collect();
     let questions = Questions {
@@ -286,7 +294,7 @@ pub(super) fn compare(
         stopped: AtomicBool::new(false),
     };
     let (doubts, stopped) = questions.share(watch, &budget);
-    let mut holds = stopped.is_none() && relation.directions().iter().all(|&of| whole[of]);
+    let mut holds = stopped.is_none() && may_hold;
     options.show();
     let mut difference = None;
     let mut pair = Pair::new(codes, options)?;

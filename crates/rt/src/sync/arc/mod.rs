@@ -2,9 +2,10 @@
 //!
 //! The counts are those of std's `Arc`. Changing a count is not a step unless the program can
 //! observe it (counted.rs). In the vector clocks the counts synchronise as in std: dropping a
-//! reference releases, dropping the last one acquires, and so do `get_mut`, `try_unwrap`,
-//! `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count` and `weak_count`
-//! are relaxed.
+//! reference releases and dropping the last one acquires. `try_unwrap`, `into_inner` and `upgrade`
+//! acquire if they succeed, `make_mut` if it does not clone, `get_mut` if there is no weak
+//! reference, `downgrade` and [`Weak::weak_count`] always. Cloning, `strong_count` and
+//! [`Arc::weak_count`] are relaxed.
 //!
 //! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs).
 //! Objects in it are named by the region.
@@ -398,10 +399,13 @@ impl<T: ?Sized> Arc<T> {
         let what = ("get_mut", Location::caller());
         uses(at, Count::Weak, CountUse::Asks, what);
         uses(at, Count::Strong, CountUse::Asks, what);
-        let value = sync::Arc::get_mut(&mut this.0)?;
-        order(at, Count::Strong, Ordering::Acquire, None);
-        order(at, Count::Weak, Ordering::Acquire, None);
-        Some(value)
+        // As std's: only without weak references does it read the strong count, and then it
+        // acquires, whatever the count is.
+        if sync::Arc::weak_count(&this.0) == 0 {
+            order(at, Count::Weak, Ordering::Acquire, None);
+            order(at, Count::Strong, Ordering::Acquire, None);
+        }
+        sync::Arc::get_mut(&mut this.0)
     }
 }
 
@@ -428,14 +432,19 @@ impl<T: Clone> Arc<T> {
         uses(before, Count::Weak, CountUse::Asks, what);
         uses(before, Count::Strong, CountUse::Updates, what);
         let last = sync::Arc::strong_count(&this.0) == 1;
+        // As std's: a compare-exchange of the strong count, which acquires only if it succeeds.
+        let load = if last {
+            Ordering::Acquire
+        } else {
+            Ordering::Relaxed
+        };
+        order(before, Count::Strong, load, None);
         sync::Arc::make_mut(&mut this.0);
         if address(Self::as_ptr(this)) != before {
             drop_one(before, last);
             drop(last.then(|| Ending(before)));
             made_arc(&this.0);
         }
-        order(before, Count::Strong, Ordering::Acquire, None);
-        order(before, Count::Weak, Ordering::Acquire, None);
         sync::Arc::get_mut(&mut this.0).expect("it is not shared")
     }
 }
