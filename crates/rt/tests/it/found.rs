@@ -240,27 +240,21 @@ fn looking_at_a_count_orders_nothing() {
     races(look(false));
 }
 
-/// `make_mut` of a shared value clones it, and then it orders nothing; `get_mut` acquires although
-/// the value is shared.
+/// `make_mut` of a shared value orders nothing; `get_mut` acquires although the value is shared.
 #[test]
 #[allow(unsafe_code)]
 fn asking_for_a_shared_value_orders_as_in_std() {
     let look = |ask: fn(&mut Arc<i32>)| {
         move || {
             let slot = std::sync::Arc::new(Slot(UnsafeCell::new(0)));
-            let mut arc = Arc::new(0);
-            let kept = arc.clone();
-            let (other, shared) = (slot.clone(), arc.clone());
-            thread::spawn(move || {
-                other.add();
-                drop(shared);
-            });
+            let (mut arc, other) = (Arc::new(0), slot.clone());
+            let (_kept, shared) = (arc.clone(), arc.clone());
+            thread::spawn(move || (other.add(), drop(shared)));
             if Arc::strong_count(&arc) == 2 {
                 ask(&mut arc);
                 // SAFETY: the test checks whether this is right.
                 assert_eq!(slot.0.with(|p| unsafe { *p }), 1);
             }
-            drop(kept);
         }
     };
     model(look(|arc| assert!(Arc::get_mut(arc).is_none())));
