@@ -77,10 +77,17 @@ impl Inner {
 /// the stack.
 fn count_destructors() -> u32 {
     let stack = Backtrace::force_capture().to_string();
-    let frames = stack.lines();
-    let is_destructor =
-        |frame: &&str| frame.contains("alloc::sync::Arc<") && frame.contains("drop_slow");
-    frames.filter(is_destructor).count() as u32
+    let mut lines = stack.lines().peekable();
+    let mut count = 0;
+    while let Some(line) = lines.next() {
+        // With line tables only, names have no path, but the next line has the place.
+        let place = lines.peek().map_or("", |place| place.trim_start());
+        let is_arcs = line.contains("alloc::sync::Arc<")
+            || place.starts_with("at ")
+                && (place.contains("alloc/src/sync.rs") || place.contains("alloc\\src\\sync.rs"));
+        count += u32::from(line.contains("drop_slow") && is_arcs);
+    }
+    count
 }
 
 /// Returns the return addresses on the current stack, whose base is given.

@@ -246,7 +246,7 @@ fn looking_at_a_count_orders_nothing() {
 fn asking_for_a_shared_value_orders_as_in_std() {
     let look = |ask: fn(&mut Arc<i32>)| {
         move || {
-            let slot = std::sync::Arc::new(Slot(UnsafeCell::new(0)));
+            let slot = Arc::new(Slot(UnsafeCell::new(0)));
             let (mut arc, other) = (Arc::new(0), slot.clone());
             let (_kept, shared) = (arc.clone(), arc.clone());
             thread::spawn(move || (other.add(), drop(shared)));
